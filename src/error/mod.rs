@@ -1,0 +1,107 @@
+//! Few kinds of error, chosen by what the caller does about them.
+//!
+//! The kind decides the exit code and whether anyone tries again; the message
+//! says what happened, where, and what to do. A fault in the data carries its
+//! place in Kafka and a [`Reason`] from a closed list.
+
+mod fault;
+mod reason;
+
+pub use fault::{DataFault, Place, RowFault};
+pub use reason::Reason;
+
+/// What the caller does about an error. Each kind is one exit code of the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A test or check found something: exit 1.
+    Finding,
+    /// The command line is wrong: exit 2.
+    Usage,
+    /// The definition or the settings are invalid: exit 3.
+    Definition,
+    /// An external system refuses (password, missing table, column or topic): exit 4.
+    External,
+    /// Stopped on bad data: exit 5.
+    Data,
+    /// Fenced, or the identity in the group was lost: exit 6.
+    Fenced,
+    /// A fault of the program itself: exit 70.
+    Bug,
+    /// May pass by itself: the caller tries again, and never exits for it.
+    Transient,
+}
+
+impl Kind {
+    /// The exit code of the process for this kind.
+    #[must_use]
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Self::Finding => 1,
+            Self::Usage => 2,
+            Self::Definition => 3,
+            Self::External => 4,
+            Self::Data => 5,
+            Self::Fenced => 6,
+            Self::Bug | Self::Transient => 70,
+        }
+    }
+}
+
+/// An error with its kind, a message for the operator and, for bad data, the place.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{message}")]
+pub struct Error {
+    kind: Kind,
+    message: String,
+    fault: Option<Box<DataFault>>,
+}
+
+/// Result of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl Error {
+    /// An error of `kind`; the message says what, where and what to do.
+    pub fn new(kind: Kind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), fault: None }
+    }
+
+    /// Kind [`Kind::External`].
+    pub fn external(message: impl Into<String>) -> Self {
+        Self::new(Kind::External, message)
+    }
+
+    /// Kind [`Kind::Transient`].
+    pub fn transient(message: impl Into<String>) -> Self {
+        Self::new(Kind::Transient, message)
+    }
+
+    /// Kind [`Kind::Bug`].
+    pub fn bug(message: impl Into<String>) -> Self {
+        Self::new(Kind::Bug, message)
+    }
+
+    /// What the caller does about it.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// The fault in the data, when there is one.
+    #[must_use]
+    pub fn fault(&self) -> Option<&DataFault> {
+        self.fault.as_deref()
+    }
+
+    /// Puts `context` in front of the message: `reading orders: …`.
+    #[must_use]
+    pub fn context(mut self, context: &str) -> Self {
+        self.message = format!("{context}: {}", self.message);
+        self
+    }
+}
+
+impl From<DataFault> for Error {
+    fn from(fault: DataFault) -> Self {
+        Self { kind: Kind::Data, message: fault.to_string(), fault: Some(Box::new(fault)) }
+    }
+}

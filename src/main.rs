@@ -1,0 +1,6 @@
+//! The `lookaside` program.
+
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
+fn main() {}
