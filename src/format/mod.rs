@@ -7,6 +7,7 @@
 //! Flink would silently alter is a fault, unless the definition says otherwise.
 
 mod base64;
+mod csv;
 mod json;
 mod misfit;
 mod moment;
