@@ -12,12 +12,24 @@ use crate::format::{base64, number};
 
 /// What conversion depends on besides the type.
 #[derive(Clone, Debug)]
-pub(in crate::format) struct Rules {
+pub(super) struct Rules {
     pub lossy: bool,
     pub ignore_errors: bool,
     pub null_literal: Option<Box<str>>,
     pub empty_is_null: bool,
     pub array_delimiter: Box<str>,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self {
+            lossy: false,
+            ignore_errors: false,
+            null_literal: None,
+            empty_is_null: false,
+            array_delimiter: ";".into(),
+        }
+    }
 }
 
 impl Rules {
@@ -32,12 +44,7 @@ impl Rules {
     }
 
     /// The value of a field.
-    pub(in crate::format) fn convert<'a>(
-        &self,
-        text: &'a str,
-        ty: &Type,
-        arena: &'a Bump,
-    ) -> Result<Datum<'a>, Misfit> {
+    pub(super) fn convert<'a>(&self, text: &'a str, ty: &Type, arena: &'a Bump) -> Result<Datum<'a>, Misfit> {
         if self.null_literal.as_deref() == Some(text) || self.empty_is_null && text.is_empty() {
             return Ok(Datum::Null);
         }

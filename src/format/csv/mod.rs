@@ -114,6 +114,11 @@ impl CsvReader {
     }
 }
 
+/// The value that a field of type `ty` has under default options.
+pub(super) fn parse_text<'a>(text: &'a str, ty: &Type, arena: &'a Bump) -> Result<Datum<'a>, Misfit> {
+    Rules::default().convert(text, ty, arena)
+}
+
 fn broken(what: &str) -> RowFault {
     broken_line(what.to_owned())
 }

@@ -16,8 +16,8 @@ pub(super) use write::JsonWriter;
 
 use bumpalo::Bump;
 
-use crate::error::{Reason, RowFault};
-use crate::model::Datum;
+use crate::error::{Error, Kind, Reason, Result, RowFault};
+use crate::model::{Datum, Type};
 use crate::plan::{JsonOptions, TimestampFormat};
 
 use super::moment::Form;
@@ -59,7 +59,10 @@ impl Failure {
 }
 
 impl JsonReader {
-    pub(super) fn new(options: &JsonOptions, fields: Vec<FieldSpec>, lossy: bool) -> Self {
+    /// # Errors
+    /// [`Kind::Definition`] for types that JSON does not have.
+    pub(super) fn new(options: &JsonOptions, fields: Vec<FieldSpec>, lossy: bool) -> Result<Self> {
+        check_types(&fields)?;
         let names = Names::new(fields.iter().map(|field| field.name.as_str()));
         let rules = Rules {
             lossy,
@@ -67,7 +70,7 @@ impl JsonReader {
             fail_on_missing_field: options.fail_on_missing_field,
             timestamps: form(options.timestamp_format),
         };
-        Self { fields: fields.into_boxed_slice(), names, rules }
+        Ok(Self { fields: fields.into_boxed_slice(), names, rules })
     }
 
     /// Calls `each` for every row of the message, with a cell per field.
@@ -166,6 +169,29 @@ impl JsonReader {
                     .remedy("correct the producer, or switch json.fail-on-missing-field off to read NULL"),
             )),
         }
+    }
+}
+
+/// Names of a JSON object are text, so the key of a MAP must be.
+fn check_types(fields: &[FieldSpec]) -> Result<()> {
+    match fields.iter().find(|field| !fits(&field.ty.kind)) {
+        None => Ok(()),
+        Some(field) => {
+            let message = format!(
+                "column {} is {}: in json the keys of a MAP are CHAR, VARCHAR or STRING",
+                field.name, field.ty
+            );
+            Err(Error::new(Kind::Definition, message))
+        }
+    }
+}
+
+fn fits(ty: &Type) -> bool {
+    match ty {
+        Type::Array(element) => fits(&element.kind),
+        Type::Map(key, value) => key.kind.is_text() && fits(&value.kind),
+        Type::Row(fields) => fields.iter().all(|field| fits(&field.ty.kind)),
+        _ => true,
     }
 }
 

@@ -35,7 +35,7 @@ type Rows = Vec<Vec<Option<Value>>>;
 
 /// All rows of a message, or the reason why there are none.
 fn rows(options: &JsonOptions, types: &[(&str, Type)], lossy: bool, bytes: &[u8]) -> Result<Rows, Reason> {
-    let mut reader = JsonReader::new(options, fields(types), lossy);
+    let mut reader = JsonReader::new(options, fields(types), lossy).unwrap();
     let mut rows = Vec::new();
     for _ in 0..2 {
         // Twice, so that the guessed order of fields is used as well.
@@ -305,8 +305,17 @@ fn broken_messages() {
 }
 
 #[test]
+fn keys_of_a_map_are_text() {
+    let ty = Type::Array(Box::new(
+        Type::Map(Box::new(Type::Int.nullable()), Box::new(Type::Int.nullable())).nullable(),
+    ));
+    assert!(JsonReader::new(&options(), fields(&[("x", ty.clone())]), false).is_err());
+    assert!(JsonWriter::new(&options(), fields(&[("x", ty)])).is_err());
+}
+
+#[test]
 fn a_fault_names_column_value_and_remedy() {
-    let mut reader = JsonReader::new(&options(), fields(&ID), false);
+    let mut reader = JsonReader::new(&options(), fields(&ID), false).unwrap();
     let arena = Bump::new();
     let fault = reader.read(b"{\"id\":1.9}", &arena, |_| Ok(())).unwrap_err();
     assert_eq!(fault.column.as_deref(), Some("id"));
@@ -315,7 +324,7 @@ fn a_fault_names_column_value_and_remedy() {
 }
 
 fn written(options: &JsonOptions, ty: &Type, value: &Value) -> Result<String, Reason> {
-    let writer = JsonWriter::new(options, fields(&[("x", ty.clone())]));
+    let writer = JsonWriter::new(options, fields(&[("x", ty.clone())])).unwrap();
     let mut out = Vec::new();
     let wrote = value.with_datum(|datum| writer.write(&[datum], &mut out));
     wrote.map(|()| String::from_utf8(out).unwrap()).map_err(|fault| fault.reason)
@@ -452,7 +461,7 @@ proptest! {
         let types = [("id", Type::BigInt), ("n", Type::STRING), ("t", Type::Timestamp(3))];
         let row = [Datum::Int(id), Datum::Str(&n), Datum::Timestamp(Timestamp::from_millis(millis))];
         let mut out = Vec::new();
-        JsonWriter::new(&options(), fields(&types)).write(&row, &mut out).unwrap();
+        JsonWriter::new(&options(), fields(&types)).unwrap().write(&row, &mut out).unwrap();
         let expected: Vec<_> = row.iter().map(|datum| Some(Value::from(*datum))).collect();
         prop_assert_eq!(rows(&options(), &types, false, &out), Ok(vec![expected]));
     }

@@ -1,10 +1,10 @@
 //! Rows as JSON objects, as Flink's `RowDataToJsonConverters` writes them.
 
-use crate::error::{Reason, RowFault};
+use crate::error::{Reason, Result, RowFault};
 use crate::model::{DataType, Datum, Decimal, Field, Type, Value, civil, javanum, nested};
 use crate::plan::{JsonOptions, MapNullKey};
 
-use super::form;
+use super::{check_types, form};
 use crate::format::base64;
 use crate::format::misfit::Misfit;
 use crate::format::moment::{Form, write_moment, write_time};
@@ -38,7 +38,10 @@ struct Style {
 }
 
 impl JsonWriter {
-    pub(in crate::format) fn new(options: &JsonOptions, fields: Vec<FieldSpec>) -> Self {
+    /// # Errors
+    /// [`crate::error::Kind::Definition`] for types that JSON does not have.
+    pub(in crate::format) fn new(options: &JsonOptions, fields: Vec<FieldSpec>) -> Result<Self> {
+        check_types(&fields)?;
         let member = |field: FieldSpec| {
             let mut head = Vec::new();
             write_text(&field.name, &mut head);
@@ -51,11 +54,11 @@ impl JsonWriter {
             ignore_null_fields: options.ignore_null_fields,
             map_null_key: options.map_null_key.clone(),
         };
-        Self {
+        Ok(Self {
             fields: fields.into_iter().map(member).collect(),
             ignore_null_fields: style.ignore_null_fields,
             style,
-        }
+        })
     }
 
     /// Appends the object of a row.
