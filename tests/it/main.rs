@@ -23,3 +23,6 @@ mod replica;
 
 /// The whole path on real servers: replicas that come, go and die.
 mod end_to_end;
+
+/// Key groups, against vectors that Flink printed.
+mod keygroups;
