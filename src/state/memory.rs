@@ -121,9 +121,8 @@ impl KeyedState for MemoryState {
     }
 
     fn find_near(&self, hint: Option<Place>, key: StateKey<'_>) -> Option<Place> {
-        let near = hint.filter(|&place| {
-            self.bytes_at(place).is_some_and(|entry| self.form.key(entry) == key.bytes)
-        });
+        let near =
+            hint.filter(|&place| self.bytes_at(place).is_some_and(|entry| self.form.key(entry) == key.bytes));
         near.or_else(|| self.find(key))
     }
 
