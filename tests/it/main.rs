@@ -11,3 +11,6 @@
 
 /// The order of `mod` lines in `src/lib.rs` is the layering.
 mod layering;
+
+/// Key groups, against vectors that Flink printed.
+mod keygroups;
