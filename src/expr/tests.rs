@@ -49,7 +49,10 @@ fn arithmetic_keeps_types_and_refuses_to_wrap() {
     assert_eq!(constant("1 + 3000000000"), "Int(3000000001) BIGINT NOT NULL");
     assert_eq!(constant("7 / 2.0"), "Decimal(3.500000) DECIMAL(17, 6) NOT NULL");
     assert_eq!(constant("1.5 + 1"), "Decimal(2.5) DECIMAL(12, 1) NOT NULL");
-    assert_eq!(constant("2147483647 + 1"), "arithmetic_overflow: 2147483647 + 1 is not within -2147483648 to 2147483647");
+    assert_eq!(
+        constant("2147483647 + 1"),
+        "arithmetic_overflow: 2147483647 + 1 is not within -2147483648 to 2147483647"
+    );
     assert_eq!(constant("-9223372036854775808"), "Int(-9223372036854775808) BIGINT NOT NULL");
     assert_eq!(constant("1 / 0"), "division_by_zero: 1 is divided by zero");
 }
@@ -90,10 +93,14 @@ fn conditions_come_apart() {
 
 #[test]
 fn widening_is_implicit_and_narrowing_is_not() {
-    let widened = |text: &str, target: DataType| compile(text).unwrap().widened_to(&target).map(|e| e.ty().to_string());
+    let widened =
+        |text: &str, target: DataType| compile(text).unwrap().widened_to(&target).map(|e| e.ty().to_string());
     assert_eq!(widened("user_id", Type::BigInt.not_null()).as_deref(), Some("BIGINT NOT NULL"));
     assert_eq!(widened("amount", Type::Int.nullable()), None);
-    assert_eq!(widened("user_id", Type::Decimal { precision: 12, scale: 2 }.nullable()).as_deref(), Some("DECIMAL(12, 2) NOT NULL"));
+    assert_eq!(
+        widened("user_id", Type::Decimal { precision: 12, scale: 2 }.nullable()).as_deref(),
+        Some("DECIMAL(12, 2) NOT NULL")
+    );
     assert_eq!(widened("user_id", Type::Decimal { precision: 11, scale: 2 }.nullable()), None);
     assert_eq!(widened("'abc'", Type::STRING.nullable()).as_deref(), Some("STRING NOT NULL"));
     assert_eq!(widened("name", Type::Varchar(5).nullable()), None);
@@ -114,12 +121,24 @@ fn faults_say_where_and_what_to_write() {
         format!("{:?} {error}", error.at)
     };
     assert_eq!(fault("amount + usr_id"), "Some(9) there is no column usr_id; did you mean user_id?");
-    assert_eq!(fault("name = 1"), "Some(0) STRING and INT do not compare; cast one side first: CAST(… AS INT)");
+    assert_eq!(
+        fault("name = 1"),
+        "Some(0) STRING and INT do not compare; cast one side first: CAST(… AS INT)"
+    );
     assert_eq!(fault("1 +"), "Some(3) expected an expression, found the end");
     assert_eq!(fault("SQRTT(1)"), "Some(0) there is no function SQRTT; did you mean SQRT?");
-    assert_eq!(fault("JSON_VALUE(name, '$.a')"), "Some(0) JSON_VALUE is not supported: functions for JSON are not part of this version");
-    assert_eq!(fault("name = \"x\""), "Some(7) double quotes are not used; text stands in single quotes: 'x'; names in backticks");
-    assert_eq!(fault("NULL AND TRUE"), "Some(0) a condition must be BOOLEAN, not NULL; write UNKNOWN or CAST(NULL AS BOOLEAN)");
+    assert_eq!(
+        fault("JSON_VALUE(name, '$.a')"),
+        "Some(0) JSON_VALUE is not supported: functions for JSON are not part of this version"
+    );
+    assert_eq!(
+        fault("name = \"x\""),
+        "Some(7) double quotes are not used; text stands in single quotes: 'x'; names in backticks"
+    );
+    assert_eq!(
+        fault("NULL AND TRUE"),
+        "Some(0) a condition must be BOOLEAN, not NULL; write UNKNOWN or CAST(NULL AS BOOLEAN)"
+    );
 }
 
 #[test]

@@ -147,11 +147,8 @@ impl Binder<'_> {
         if !items.len().is_multiple_of(2) {
             return Err(fault("MAP takes keys and values in turn", ""));
         }
-        let (keys, values): (Vec<_>, Vec<_>) = self
-            .bind_all(items)?
-            .into_iter()
-            .enumerate()
-            .partition(|(index, _)| index.is_multiple_of(2));
+        let (keys, values): (Vec<_>, Vec<_>) =
+            self.bind_all(items)?.into_iter().enumerate().partition(|(index, _)| index.is_multiple_of(2));
         let (keys, key) = self.elements("MAP", keys.into_iter().map(|(_, k)| k).collect())?;
         let (values, value) = self.elements("MAP", values.into_iter().map(|(_, v)| v).collect())?;
         let ty = Type::Map(Box::new(key), Box::new(value)).not_null();
@@ -185,7 +182,9 @@ fn constructed(
         name: "constructor",
         args,
         nulls: Nulls::Seen,
-        body: std::sync::Arc::new(move |values, arena| Ok(Datum::Nested(arena.alloc_slice_copy(&body(values))))),
+        body: std::sync::Arc::new(move |values, arena| {
+            Ok(Datum::Nested(arena.alloc_slice_copy(&body(values))))
+        }),
     };
     Ok(Typed { node: Node::Call(Box::new(call)), ty })
 }

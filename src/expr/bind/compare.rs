@@ -48,8 +48,12 @@ impl Binder<'_> {
             return Ok((left, right));
         }
         match (&a, &b) {
-            (Type::TimestampLtz(p), Type::Timestamp(_)) => Ok((self.implicit(left, &Type::Timestamp(*p))?, right)),
-            (Type::Timestamp(_), Type::TimestampLtz(p)) => Ok((left, self.implicit(right, &Type::Timestamp(*p))?)),
+            (Type::TimestampLtz(p), Type::Timestamp(_)) => {
+                Ok((self.implicit(left, &Type::Timestamp(*p))?, right))
+            }
+            (Type::Timestamp(_), Type::TimestampLtz(p)) => {
+                Ok((left, self.implicit(right, &Type::Timestamp(*p))?))
+            }
             (time, text) if is_temporal(time) && text.is_text() => Ok((left, self.implicit(right, &a)?)),
             (text, time) if is_temporal(time) && text.is_text() => Ok((self.implicit(left, &b)?, right)),
             _ => Err(incomparable(&a, &b)),
@@ -96,7 +100,8 @@ impl Binder<'_> {
         for item in items {
             let typed = self.bind(item)?;
             nullable |= typed.ty.nullable;
-            let (left, right) = self.listed(value.clone(), typed).map_err(|error| self.placed(error, item))?;
+            let (left, right) =
+                self.listed(value.clone(), typed).map_err(|error| self.placed(error, item))?;
             if left.ty.kind == value.ty.kind {
                 others.push(right.node);
             } else {
@@ -151,7 +156,13 @@ fn same_but_nulls(a: &Type, b: &Type) -> bool {
 }
 
 fn incomparable(a: &Type, b: &Type) -> CompileError {
-    let text = if a.is_text() { Some(b) } else if b.is_text() { Some(a) } else { None };
+    let text = if a.is_text() {
+        Some(b)
+    } else if b.is_text() {
+        Some(a)
+    } else {
+        None
+    };
     let help = match text {
         Some(other) => format!("cast one side first: CAST(… AS {other})"),
         None => "cast one side first".to_owned(),

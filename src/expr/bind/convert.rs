@@ -84,8 +84,9 @@ fn is_widening(from: &Type, to: &Type) -> bool {
         (Type::Null, _) => true,
         (a, b) if a.is_integer() && b.is_integer() => types::shared(a, b).as_ref() == Some(b),
         (Type::Float, Type::Double) => true,
-        (a, Type::Decimal { precision, scale }) => types::as_decimal(a)
-            .is_some_and(|(p, s)| s <= *scale && p - s <= precision - scale),
+        (a, Type::Decimal { precision, scale }) => {
+            types::as_decimal(a).is_some_and(|(p, s)| s <= *scale && p - s <= precision - scale)
+        }
         (Type::Char(a) | Type::Varchar(a), Type::Varchar(b)) => a <= b,
         (Type::Binary(a) | Type::Varbinary(a), Type::Varbinary(b)) => a <= b,
         (Type::Time(a), Type::Time(b))

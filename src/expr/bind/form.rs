@@ -2,7 +2,8 @@
 //! `TRIM(BOTH 'x' FROM a)`, `a LIKE p`, `FLOOR(t TO DAY)`.
 
 use sqlparser::ast::{
-    CeilFloorKind, DateTimeField, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, TrimWhereField,
+    CeilFloorKind, DateTimeField, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments,
+    TrimWhereField,
 };
 
 use super::super::functions::TimeUnit;
@@ -28,10 +29,16 @@ impl Binder<'_> {
             }
             Expr::Floor { expr: input, field } => self.rounded(["FLOOR", "FLOOR TO"], input, field),
             Expr::Ceil { expr: input, field } => self.rounded(["CEIL", "CEIL TO"], input, field),
-            Expr::Position { expr: needle, r#in } => self.operands("POSITION", [Some(&**needle), Some(&**r#in)]),
+            Expr::Position { expr: needle, r#in } => {
+                self.operands("POSITION", [Some(&**needle), Some(&**r#in)])
+            }
             Expr::Substring { expr: text, substring_from, substring_for, .. } => {
                 if substring_from.is_none() {
-                    return Err(self.fault(expr, "SUBSTRING needs a start", "write SUBSTRING(x FROM 1 FOR n)"));
+                    return Err(self.fault(
+                        expr,
+                        "SUBSTRING needs a start",
+                        "write SUBSTRING(x FROM 1 FOR n)",
+                    ));
                 }
                 let args = [Some(&**text), substring_from.as_deref(), substring_for.as_deref()];
                 self.operands("SUBSTRING", args)
@@ -48,11 +55,15 @@ impl Binder<'_> {
                 };
                 self.operands(name, [Some(&**text), trim_what.as_deref()])
             }
-            Expr::RLike { .. } => Err(self.fault(expr, "there is no operator RLIKE", "use LIKE or SIMILAR TO")),
-            Expr::ILike { .. } => Err(self.fault(expr, "there is no operator ILIKE", "use LOWER(x) LIKE …")),
-            Expr::Subquery(_) | Expr::Exists { .. } => {
-                Err(self.fault(expr, "a query cannot stand inside an expression", "add a lookup to the pipeline"))
+            Expr::RLike { .. } => {
+                Err(self.fault(expr, "there is no operator RLIKE", "use LIKE or SIMILAR TO"))
             }
+            Expr::ILike { .. } => Err(self.fault(expr, "there is no operator ILIKE", "use LOWER(x) LIKE …")),
+            Expr::Subquery(_) | Expr::Exists { .. } => Err(self.fault(
+                expr,
+                "a query cannot stand inside an expression",
+                "add a lookup to the pipeline",
+            )),
             _ => Err(self.unsupported(expr)),
         }
     }
@@ -122,7 +133,9 @@ pub(super) fn positional(function: &Function) -> Option<Vec<&Expr>> {
     let plain = function.filter.is_none() && function.over.is_none() && function.within_group.is_empty();
     match &function.args {
         FunctionArguments::None if plain => Some(Vec::new()),
-        FunctionArguments::List(list) if plain && list.duplicate_treatment.is_none() && list.clauses.is_empty() => {
+        FunctionArguments::List(list)
+            if plain && list.duplicate_treatment.is_none() && list.clauses.is_empty() =>
+        {
             list.args
                 .iter()
                 .map(|arg| match arg {

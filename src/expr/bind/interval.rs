@@ -117,8 +117,12 @@ fn value_text(value: &Expr) -> Result<(&str, bool), CompileError> {
             Value::SingleQuotedString(text) => Ok((text.trim(), false)),
             _ => Err(fault("the value of an interval stands in quotes", "write INTERVAL '1' DAY")),
         },
-        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => value_text(expr).map(|(text, minus)| (text, !minus)),
-        _ => Err(fault("the value of an interval is a literal", "multiply an interval: n * INTERVAL '1' DAY")),
+        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => {
+            value_text(expr).map(|(text, minus)| (text, !minus))
+        }
+        _ => {
+            Err(fault("the value of an interval is a literal", "multiply an interval: n * INTERVAL '1' DAY"))
+        }
     }
 }
 
@@ -135,7 +139,10 @@ fn amount(body: &str, first: Field, last: Field, digits: u64) -> Result<Option<i
         if field == first && number.trim_start_matches('0').len() as u64 > digits {
             let name = format!("{first:?}").to_uppercase();
             let help = format!("say how many digits: {name}({})", number.len());
-            return Err(fault(format!("{number} has more than the {digits} digits of {name}({digits})"), help));
+            return Err(fault(
+                format!("{number} has more than the {digits} digits of {name}({digits})"),
+                help,
+            ));
         }
         if field != first && count >= field.limit() {
             return Ok(None);

@@ -11,7 +11,9 @@ use crate::model::{Datum, Decimal, Type};
 pub(super) fn plain(value: &Value) -> Bound {
     match value {
         Value::Number(digits, false) => number(digits, false),
-        Value::Number(digits, true) => Err(fault(format!("{digits}L is not a number here"), "leave out the L")),
+        Value::Number(digits, true) => {
+            Err(fault(format!("{digits}L is not a number here"), "leave out the L"))
+        }
         Value::SingleQuotedString(text) | Value::UnicodeStringLiteral(text) => Ok(text_constant(text)),
         Value::HexStringLiteral(digits) => bytes(digits),
         Value::Boolean(known) => Ok(Typed::constant(Datum::Bool(*known), Type::Boolean.not_null())),
@@ -82,7 +84,9 @@ pub(super) fn typed(literal: &TypedString) -> Bound {
             None => Err(fault(format!("TIME '{text}' is not a time of day"), "the form is HH:mm:ss")),
         },
         SqlType::Timestamp(..) => match time_text::literal_timestamp(text) {
-            Some((at, digits)) => Ok(Typed::constant(Datum::Timestamp(at), Type::Timestamp(digits).not_null())),
+            Some((at, digits)) => {
+                Ok(Typed::constant(Datum::Timestamp(at), Type::Timestamp(digits).not_null()))
+            }
             None => {
                 let help = "the form is yyyy-MM-dd HH:mm:ss with up to 9 fraction digits";
                 Err(fault(format!("TIMESTAMP '{text}' is not a moment"), help))

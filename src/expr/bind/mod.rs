@@ -18,7 +18,7 @@ mod types;
 pub(super) use convert::widen;
 
 use bumpalo::Bump;
-use sqlparser::ast::{Expr, Ident, Spanned, UnaryOperator};
+use sqlparser::ast::{Expr, Ident, UnaryOperator};
 
 use super::functions::{self, Call, TimeUnit};
 use super::ir::{Node, Typed};
@@ -138,7 +138,10 @@ impl Binder<'_> {
         (function.bind)(Call { name: function.name, args, unit, settings: self.settings })
     }
 
-    fn bind_all<'e>(&mut self, exprs: impl IntoIterator<Item = &'e Expr>) -> Result<Vec<Typed>, CompileError> {
+    fn bind_all<'e>(
+        &mut self,
+        exprs: impl IntoIterator<Item = &'e Expr>,
+    ) -> Result<Vec<Typed>, CompileError> {
         exprs.into_iter().map(|expr| self.bind(expr)).collect()
     }
 
@@ -152,7 +155,7 @@ impl Binder<'_> {
 
     /// Adds the place of `expr` to an error that has none.
     fn placed(&self, error: CompileError, expr: &Expr) -> CompileError {
-        let at = error.at.or_else(|| syntax::offset(self.text, expr.span().start));
+        let at = error.at.or_else(|| syntax::start(self.text, expr));
         CompileError { at, ..error }
     }
 }

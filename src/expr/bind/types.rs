@@ -105,7 +105,9 @@ pub(super) fn shared(left: &Type, right: &Type) -> Option<Type> {
         (a, b) if a.is_approximate() || b.is_approximate() => approximate(a, b)?,
         (a, b) if a.is_numeric() && b.is_numeric() => shared_decimal(as_decimal(a)?, as_decimal(b)?),
         (Type::Char(a) | Type::Varchar(a), Type::Char(b) | Type::Varchar(b)) => Type::Varchar(*a.max(b)),
-        (Type::Binary(a) | Type::Varbinary(a), Type::Binary(b) | Type::Varbinary(b)) => Type::Varbinary(*a.max(b)),
+        (Type::Binary(a) | Type::Varbinary(a), Type::Binary(b) | Type::Varbinary(b)) => {
+            Type::Varbinary(*a.max(b))
+        }
         (Type::Time(a), Type::Time(b)) => Type::Time(*a.max(b)),
         (Type::TimestampLtz(a), Type::TimestampLtz(b)) => Type::TimestampLtz(*a.max(b)),
         (Type::Timestamp(a) | Type::TimestampLtz(a), Type::Timestamp(b) | Type::TimestampLtz(b)) => {

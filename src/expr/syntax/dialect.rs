@@ -4,8 +4,8 @@
 //! writes differently is read here: types of CAST, typed literals, `BETWEEN
 //! SYMMETRIC`, `(a - b) DAY`, array and map constructors.
 
-use sqlparser::ast::{DataType as SqlType, Expr, Ident, ObjectName, TypedString};
 use sqlparser::ast::{CastKind, Value as SqlValue};
+use sqlparser::ast::{DataType as SqlType, Expr, Ident, ObjectName, TypedString};
 use sqlparser::dialect::{Dialect, Precedence};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};

@@ -9,12 +9,12 @@ mod place;
 mod types;
 
 pub(super) use dialect::{MAP_CONSTRUCTOR, SYMMETRIC};
-pub(super) use place::offset;
+pub(super) use place::start;
 
 use std::fmt;
 use std::sync::Arc;
 
-use sqlparser::ast::{BinaryOperator, Expr, Spanned};
+use sqlparser::ast::{BinaryOperator, Expr};
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Token, Tokenizer};
 
@@ -54,7 +54,11 @@ impl Parsed {
         let (expr, rest) = read().map_err(|e| place::syntax_error(text, &e))?;
         if rest.token != Token::EOF {
             let message = format!("unexpected \"{}\" after the end of the expression", rest.token);
-            return Err(CompileError { at: offset(text, rest.span.start), message, help: String::new() });
+            return Err(CompileError {
+                at: place::offset(text, rest.span.start),
+                message,
+                help: String::new(),
+            });
         }
         Ok(Self { text: text.into(), expr })
     }
@@ -69,7 +73,9 @@ impl Parsed {
     #[must_use]
     pub fn equality(&self) -> Option<(Self, Self)> {
         match bare(&self.expr) {
-            Expr::BinaryOp { left, op: BinaryOperator::Eq, right } => Some((self.part(left), self.part(right))),
+            Expr::BinaryOp { left, op: BinaryOperator::Eq, right } => {
+                Some((self.part(left), self.part(right)))
+            }
             _ => None,
         }
     }
@@ -85,7 +91,7 @@ impl Parsed {
     /// Where the expression starts in the text that was read, in bytes.
     #[must_use]
     pub fn at(&self) -> Option<usize> {
-        offset(&self.text, self.expr.span().start)
+        start(&self.text, &self.expr)
     }
 
     fn part(&self, expr: &Expr) -> Self {
@@ -134,7 +140,7 @@ pub(super) fn chain<'e>(expr: &'e Expr, operator: &BinaryOperator) -> Vec<&'e Ex
 /// Types that do not exist (with the nearest name) and parameters out of range.
 pub fn parse_type(text: &str) -> Result<DataType, CompileError> {
     let tokens = Tokenizer::new(&FlinkDialect, text).tokenize_with_location().map_err(|e| {
-        let at = offset(text, e.location);
+        let at = place::offset(text, e.location);
         CompileError { at, message: e.message, help: String::new() }
     })?;
     types::from_tokens(&tokens, types::Excess::Refused)

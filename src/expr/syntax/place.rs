@@ -1,13 +1,14 @@
 //! Places in the text of an expression: the parser counts lines and columns,
 //! errors carry byte offsets.
 
+use sqlparser::ast::{Expr, Spanned};
 use sqlparser::parser::ParserError;
 use sqlparser::tokenizer::Location;
 
 use super::super::CompileError;
 
 /// Byte offset of a line and column, both counted from 1; `None` for an unknown place.
-pub(in crate::expr) fn offset(text: &str, at: Location) -> Option<usize> {
+pub(super) fn offset(text: &str, at: Location) -> Option<usize> {
     if at.line == 0 {
         return None;
     }
@@ -18,6 +19,29 @@ pub(in crate::expr) fn offset(text: &str, at: Location) -> Option<usize> {
     let column = usize::try_from(at.column.saturating_sub(1)).ok()?;
     let line = text.get(start..)?;
     Some(line.char_indices().nth(column).map_or(text.len(), |(i, _)| start + i))
+}
+
+/// Byte offset where an expression starts. Chains of operators lean to the left
+/// and may be long, so this walks where the parser's own spans would recurse.
+pub(in crate::expr) fn start(text: &str, expr: &Expr) -> Option<usize> {
+    let mut first = expr;
+    loop {
+        first = match first {
+            Expr::BinaryOp { left: inner, .. } | Expr::Nested(inner) => inner,
+            Expr::Between { expr: inner, .. }
+            | Expr::In { expr: inner, .. }
+            | Expr::Like { expr: inner, .. }
+            | Expr::SimilarTo { expr: inner, .. }
+            | Expr::IsNull(inner)
+            | Expr::IsNotNull(inner)
+            | Expr::IsTrue(inner)
+            | Expr::IsFalse(inner)
+            | Expr::IsNotTrue(inner)
+            | Expr::IsNotFalse(inner) => inner,
+            Expr::Prefixed { prefix, value } if prefix.span.start.line == 0 => value,
+            leaf => return offset(text, leaf.span().start),
+        };
+    }
 }
 
 /// The parser's complaint, with its place as an offset.

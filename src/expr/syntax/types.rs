@@ -123,10 +123,14 @@ impl Reader<'_> {
         };
         let precision = if self.excess == Excess::Clamped { precision.min(MAX_DECIMAL) } else { precision };
         if !(1..=MAX_DECIMAL).contains(&precision) {
-            return Err(fault(format!("the precision of DECIMAL must be 1 to {MAX_DECIMAL}, not {precision}")));
+            return Err(fault(format!(
+                "the precision of DECIMAL must be 1 to {MAX_DECIMAL}, not {precision}"
+            )));
         }
         if scale > precision {
-            return Err(fault(format!("the scale of DECIMAL must be 0 to its precision {precision}, not {scale}")));
+            return Err(fault(format!(
+                "the scale of DECIMAL must be 0 to its precision {precision}, not {scale}"
+            )));
         }
         Ok(Type::Decimal { precision: precision as u8, scale: scale as u8 })
     }
@@ -283,9 +287,33 @@ const PLAIN: [(&str, Type); 12] = [
 
 /// Names of all types, for the nearest one.
 const NAMES: [&str; 27] = [
-    "BOOLEAN", "TINYINT", "SMALLINT", "INT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL", "NUMERIC", "DEC",
-    "CHAR", "CHARACTER", "VARCHAR", "STRING", "BINARY", "VARBINARY", "BYTES", "DATE", "TIME", "TIMESTAMP",
-    "TIMESTAMP_LTZ", "ARRAY", "MAP", "ROW", "BOOLEAN", "BIGINT",
+    "BOOLEAN",
+    "TINYINT",
+    "SMALLINT",
+    "INT",
+    "INTEGER",
+    "BIGINT",
+    "FLOAT",
+    "DOUBLE",
+    "DECIMAL",
+    "NUMERIC",
+    "DEC",
+    "CHAR",
+    "CHARACTER",
+    "VARCHAR",
+    "STRING",
+    "BINARY",
+    "VARBINARY",
+    "BYTES",
+    "DATE",
+    "TIME",
+    "TIMESTAMP",
+    "TIMESTAMP_LTZ",
+    "ARRAY",
+    "MAP",
+    "ROW",
+    "BOOLEAN",
+    "BIGINT",
 ];
 
 /// Names that other systems use, and what they are called here.
@@ -309,7 +337,8 @@ fn plain(name: &str) -> Result<Type, CompileError> {
         return Ok(ty.clone());
     }
     let foreign = FOREIGN.iter().find(|(other, _)| *other == name).map(|(_, ours)| (*ours).to_owned());
-    let nearest = foreign.or_else(|| super::super::scope::nearest(name, NAMES.iter().copied()).map(str::to_owned));
+    let nearest =
+        foreign.or_else(|| super::super::scope::nearest(name, NAMES.iter().copied()).map(str::to_owned));
     let help = nearest.map(|ours| format!("did you mean {ours}?")).unwrap_or_default();
     Err(CompileError { at: None, message: format!("there is no type {name}"), help })
 }
