@@ -24,7 +24,7 @@ pub use record::{key_reader, key_writer, value_reader, value_writer};
 
 use bumpalo::Bump;
 
-use crate::error::{Result, RowFault};
+use crate::error::{Error, Kind, Result, RowFault};
 use crate::model::{Datum, Type, Value};
 use crate::plan::Format;
 
@@ -68,6 +68,10 @@ impl Reader {
         let form = match format {
             Format::Json(options) => Reading::Json(JsonReader::new(options, fields, width, lossy)?),
             Format::Csv(options) => Reading::Csv(CsvReader::new(options, fields, (width, arity), lossy)?),
+            Format::Raw(_) if arity != 1 => {
+                let message = format!("the raw format holds exactly one column, here there are {arity}");
+                return Err(Error::new(Kind::Definition, message));
+            }
             Format::Raw(options) => Reading::Raw(Raw::new(*options, fields, width, lossy)?),
         };
         Ok(Self(form))

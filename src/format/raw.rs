@@ -13,7 +13,8 @@ use super::{FieldSpec, Fields, Tally};
 /// Reads and writes messages.
 #[derive(Clone, Debug)]
 pub(super) struct Raw {
-    field: FieldSpec,
+    /// `None`: nothing reads the column.
+    field: Option<FieldSpec>,
     width: usize,
     big_endian: bool,
     lossy: bool,
@@ -21,17 +22,19 @@ pub(super) struct Raw {
 
 impl Raw {
     /// # Errors
-    /// [`Kind::Definition`] unless there is one field, of a type that raw has.
+    /// [`Kind::Definition`] for more than one field, or one of a type that raw does not have.
     pub(super) fn new(
         options: RawOptions,
         mut fields: Vec<FieldSpec>,
         width: usize,
         lossy: bool,
     ) -> Result<Self> {
-        let (Some(field), true) = (fields.pop(), fields.is_empty()) else {
+        let field = fields.pop();
+        if !fields.is_empty() {
             return Err(Error::new(Kind::Definition, "the raw format holds exactly one column"));
-        };
-        if bytes_of(&field.ty.kind).is_none() && !field.ty.kind.is_text() && !field.ty.kind.is_binary() {
+        }
+        let fits = |ty: &Type| bytes_of(ty).is_some() || ty.is_text() || ty.is_binary();
+        if let Some(field) = field.as_ref().filter(|field| !fits(&field.ty.kind)) {
             let allowed =
                 "raw takes CHAR, VARCHAR, STRING, BINARY, VARBINARY, BYTES, BOOLEAN, integers, FLOAT, DOUBLE";
             let message = format!("column {} is {}: {allowed}", field.name, field.ty);
@@ -42,7 +45,7 @@ impl Raw {
 
     /// Whether a message of no bytes is a value: the empty text, no bytes.
     pub(super) fn takes_empty(&self) -> bool {
-        bytes_of(&self.field.ty.kind).is_none()
+        self.field.as_ref().is_none_or(|field| bytes_of(&field.ty.kind).is_none())
     }
 
     /// Columns of the rows that are read.
@@ -58,18 +61,20 @@ impl Raw {
         mut each: impl FnMut(Fields<'a>) -> Result<(), RowFault>,
     ) -> Result<Tally, RowFault> {
         let mut row = Fields::none(self.width, arena);
-        row.set(self.field.column, self.value(bytes, arena)?);
+        if let Some(field) = &self.field {
+            row.set(field.column, self.value(field, bytes, arena)?);
+        }
         each(row).map(|()| Tally { rows: 1, dropped: 0 })
     }
 
-    fn value<'a>(&self, bytes: &'a [u8], arena: &'a Bump) -> Result<Datum<'a>, RowFault> {
-        let ty = &self.field.ty.kind;
+    fn value<'a>(&self, field: &FieldSpec, bytes: &'a [u8], arena: &'a Bump) -> Result<Datum<'a>, RowFault> {
+        let ty = &field.ty.kind;
         let Some(width) = bytes_of(ty) else {
-            return if ty.is_text() { self.text(bytes, arena) } else { Ok(Datum::Bytes(bytes)) };
+            return if ty.is_text() { self.text(field, bytes, arena) } else { Ok(Datum::Bytes(bytes)) };
         };
         if bytes.len() != width {
             let detail = format!("{} bytes as {ty}, which raw writes in {width}", bytes.len());
-            return Err(self.fault(Reason::Malformed, detail));
+            return Err(fault(field, Reason::Malformed, detail));
         }
         let mut word = [0; 8];
         for (slot, byte) in word.iter_mut().zip(bytes) {
@@ -92,26 +97,21 @@ impl Raw {
     }
 
     /// Flink puts U+FFFD in place of what is not UTF-8.
-    fn text<'a>(&self, bytes: &'a [u8], arena: &'a Bump) -> Result<Datum<'a>, RowFault> {
+    fn text<'a>(&self, field: &FieldSpec, bytes: &'a [u8], arena: &'a Bump) -> Result<Datum<'a>, RowFault> {
         match std::str::from_utf8(bytes) {
             Ok(text) => Ok(Datum::Str(text)),
             Err(_) if self.lossy => Ok(Datum::Str(arena.alloc_str(&String::from_utf8_lossy(bytes)))),
             Err(error) => {
                 let detail = format!("the bytes from {} on are not UTF-8 text", error.valid_up_to());
-                Err(self.fault(Reason::LossyConversion, detail))
+                Err(fault(field, Reason::LossyConversion, detail))
             }
         }
     }
 
-    fn fault(&self, reason: Reason, detail: String) -> RowFault {
-        RowFault::new(reason, detail)
-            .in_column(&self.field.name)
-            .remedy("correct the producer or the column's type in the definition")
-    }
-
     /// Appends the bytes of a row; false if its value is NULL, which is a null message.
     pub(super) fn write(&self, row: &[Datum<'_>], out: &mut Vec<u8>) -> bool {
-        let bits = match row.get(self.field.column).copied().unwrap_or(Datum::Null) {
+        let Some(field) = &self.field else { return false };
+        let bits = match row.get(field.column).copied().unwrap_or(Datum::Null) {
             Datum::Str(text) => {
                 out.extend_from_slice(text.as_bytes());
                 return true;
@@ -126,7 +126,7 @@ impl Raw {
             Datum::Double(v) => v.to_bits(),
             _ => return false,
         };
-        let width = bytes_of(&self.field.ty.kind).unwrap_or(8);
+        let width = bytes_of(&field.ty.kind).unwrap_or(8);
         let bytes = bits.to_le_bytes();
         let used = bytes.get(..width).unwrap_or(&bytes);
         if self.big_endian {
@@ -136,6 +136,12 @@ impl Raw {
         }
         true
     }
+}
+
+fn fault(field: &FieldSpec, reason: Reason, detail: String) -> RowFault {
+    RowFault::new(reason, detail)
+        .in_column(&field.name)
+        .remedy("correct the producer or the column's type in the definition")
 }
 
 /// Bytes of a type of fixed width.
@@ -219,6 +225,20 @@ mod tests {
     #[test]
     fn a_definition_that_raw_cannot_hold_is_refused() {
         assert!(raw(Type::Date, true, false).is_err());
-        assert!(Raw::new(RawOptions { big_endian: true }, Vec::new(), 1, false).is_err());
+        let field =
+            |name: &str| FieldSpec { name: name.into(), column: 0, ordinal: 0, ty: Type::Int.nullable() };
+        assert!(Raw::new(RawOptions { big_endian: true }, vec![field("a"), field("b")], 1, false).is_err());
+    }
+
+    #[test]
+    fn a_column_that_nothing_reads_is_not_looked_at() {
+        let (mut rows, arena) = (0, Bump::new());
+        let raw = Raw::new(RawOptions { big_endian: true }, Vec::new(), 1, false).unwrap();
+        raw.read(b"any bytes", &arena, |row| {
+            rows += usize::from(row.values[0].is_null());
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(rows, 1);
     }
 }
