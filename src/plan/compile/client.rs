@@ -50,7 +50,13 @@ pub(super) fn compile(
             _ => match property(&name.written) {
                 Some(found) => apply(context, table, role, &mut client, (found, name, value)),
                 None => {
-                    let fault = Fault::new(&name.span, format!("neither Kafka's Java client nor librdkafka has a setting '{}'", name.written));
+                    let fault = Fault::new(
+                        &name.span,
+                        format!(
+                            "neither Kafka's Java client nor librdkafka has a setting '{}'",
+                            name.written
+                        ),
+                    );
                     let fault = fault.allowed(&name.written, property_names());
                     context.faults.add(Fault { allowed: Vec::new(), ..fault });
                 }
@@ -60,9 +66,16 @@ pub(super) fn compile(
     let given = options.properties.iter().any(|(name, _)| name.written == "bootstrap.servers");
     if client.bootstrap_servers.is_empty() && (!given || before == context.faults.len()) {
         let what = format!("table '{}' has no 'properties.bootstrap.servers'", table.name.written);
-        let broken = options.properties.iter().any(|(name, value)| name.written == "bootstrap.servers" && value.is_broken());
+        let broken = options
+            .properties
+            .iter()
+            .any(|(name, value)| name.written == "bootstrap.servers" && value.is_broken());
         if !broken {
-            context.fault(&table.name.span, what, "the addresses of the brokers: host:port, separated by ','");
+            context.fault(
+                &table.name.span,
+                what,
+                "the addresses of the brokers: host:port, separated by ','",
+            );
         }
     }
     (context.faults.len() == before).then_some(client)
@@ -71,16 +84,21 @@ pub(super) fn compile(
 fn offset_reset(context: &mut Context, table: &TableDefinition, client: &mut Client, value: &Text) {
     let is_upsert = table.connector.as_ref().is_some_and(|connector| connector.value() == "upsert-kafka");
     let startup = table.options.iter().find(|entry| entry.key.written == "scan.startup.mode");
-    let other = startup.and_then(|entry| entry.value.as_text()).is_some_and(|mode| mode.value().trim() != "group-offsets");
+    let other = startup
+        .and_then(|entry| entry.value.as_text())
+        .is_some_and(|mode| mode.value().trim() != "group-offsets");
     let name = "properties.auto.offset.reset";
     match value.value().trim() {
-        _ if is_upsert => context.note(&table.name.written, name, "upsert-kafka reads from the earliest offset"),
+        _ if is_upsert => {
+            context.note(&table.name.written, name, "upsert-kafka reads from the earliest offset")
+        }
         _ if other => context.note(&table.name.written, name, "scan.startup.mode decides"),
         reset @ ("earliest" | "latest" | "none" | "smallest" | "largest" | "beginning" | "end" | "error") => {
             client.offset_reset = Some(reset.to_owned());
         }
         _ => {
-            let fault = Fault::new(&value.span, "'properties.auto.offset.reset' is not one of the words allowed");
+            let fault =
+                Fault::new(&value.span, "'properties.auto.offset.reset' is not one of the words allowed");
             context.faults.add(fault.allowed(&value.written, ["earliest", "latest", "none"]));
         }
     }
@@ -103,7 +121,9 @@ fn apply(
         Treatment::Refused(why) if other_side.is_none() && !is_harmless(name, value) => {
             context.fault(&name.span, format!("'{written}' is refused"), why);
         }
-        _ if other_side.is_some() => context.note(&table.name.written, &written, other_side.unwrap_or_default()),
+        _ if other_side.is_some() => {
+            context.note(&table.name.written, &written, other_side.unwrap_or_default())
+        }
         Treatment::Refused(why) | Treatment::Noted(why) => context.note(&table.name.written, &written, why),
         Treatment::As(own) => client.set(own, translated(own, value.value())),
         Treatment::AsKibibytes(own) => match value.value().trim().parse::<u64>() {
@@ -118,11 +138,15 @@ fn apply(
 fn is_harmless(name: &Text, value: &Text) -> bool {
     let value = value.value().trim();
     match name.written.as_str() {
-        "partition.assignment.strategy" => value.ends_with("CooperativeStickyAssignor") || value == "cooperative-sticky",
+        "partition.assignment.strategy" => {
+            value.ends_with("CooperativeStickyAssignor") || value == "cooperative-sticky"
+        }
         "partitioner" => value == "murmur2_random",
         "partitioner.ignore.keys" => value.eq_ignore_ascii_case("false"),
         "group.protocol" => value.eq_ignore_ascii_case("classic"),
-        "sasl.login.class" | "sasl.login.callback.handler.class" | "sasl.client.callback.handler.class" => value.is_empty(),
+        "sasl.login.class" | "sasl.login.callback.handler.class" | "sasl.client.callback.handler.class" => {
+            value.is_empty()
+        }
         _ => false,
     }
 }

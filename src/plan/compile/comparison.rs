@@ -12,7 +12,9 @@ pub(super) fn comparison(stream: &Type, dimension: &Type) -> Result<Comparison, 
     use Type::{Boolean, Date, Decimal, Null, Time, Timestamp, TimestampLtz, TinyInt};
     Ok(match (stream, dimension) {
         _ if stream.is_approximate() || dimension.is_approximate() => {
-            return Err("FLOAT and DOUBLE have no exact equality: cast both sides to DECIMAL in the database and in the condition");
+            return Err(
+                "FLOAT and DOUBLE have no exact equality: cast both sides to DECIMAL in the database and in the condition",
+            );
         }
         (stream, dimension) if stream == dimension && !stream.is_nested() => Comparison::Same,
         // `d.id = NULL` never matches, whatever the column is.
@@ -27,9 +29,10 @@ pub(super) fn comparison(stream: &Type, dimension: &Type) -> Result<Comparison, 
         (Decimal { .. }, Decimal { .. }) => Comparison::Decimals,
         (stream, dimension) if stream.is_text() && dimension.is_integer() => Comparison::TextAsInteger,
         (stream, dimension) if stream.is_integer() && dimension.is_text() => Comparison::IntegerAsText,
-        (Date, Date) | (Time(_), Time(_)) | (Timestamp(_), Timestamp(_)) | (TimestampLtz(_), TimestampLtz(_)) => {
-            Comparison::Same
-        }
+        (Date, Date)
+        | (Time(_), Time(_))
+        | (Timestamp(_), Timestamp(_))
+        | (TimestampLtz(_), TimestampLtz(_)) => Comparison::Same,
         _ => return Err("cast the stream's side to the type of the dimension column"),
     })
 }
@@ -44,7 +47,9 @@ mod tests {
 
     #[test]
     fn the_matrix_of_lookup_keys() {
-        use Comparison::{BooleanAsTinyInt, Decimals, IntegerAsText, Integers, Same, TextAsInteger, TinyIntAsBoolean};
+        use Comparison::{
+            BooleanAsTinyInt, Decimals, IntegerAsText, Integers, Same, TextAsInteger, TinyIntAsBoolean,
+        };
         let cases = [
             (Type::Int, Type::Int, Same),
             (Type::Int, Type::BigInt, Integers),

@@ -58,8 +58,11 @@ enum Found {
 fn equality(context: &mut Context, text: &Text, conjunct: &Parsed, before: &Joined, row: &Joined) -> Found {
     let Some((left, right)) = conjunct.equality() else { return Found::Other };
     let compiled = |side: &Parsed| side.compile(&row.scope, &context.settings).ok();
-    let (Some(left_value), Some(right_value)) = (compiled(&left), compiled(&right)) else { return Found::Other };
-    let dimension_column = |side: &Expression| side.as_column().and_then(|column| column.checked_sub(before.len()));
+    let (Some(left_value), Some(right_value)) = (compiled(&left), compiled(&right)) else {
+        return Found::Other;
+    };
+    let dimension_column =
+        |side: &Expression| side.as_column().and_then(|column| column.checked_sub(before.len()));
     let of_stream = |side: &Expression| side.columns().iter().all(|column| *column < before.len());
     let (column, other, value) = match (dimension_column(&left_value), dimension_column(&right_value)) {
         (Some(column), _) if of_stream(&right_value) => (column, right, right_value),
@@ -149,7 +152,8 @@ fn file(
     let columns = compiled.columns();
     let reads_stream = columns.iter().any(|column| *column < before.len());
     let reads_dimension = columns.iter().any(|column| before.len() <= *column);
-    if reads_stream && reads_dimension && conjunct.to_string().to_uppercase().contains("IS NOT DISTINCT FROM") {
+    if reads_stream && reads_dimension && conjunct.to_string().to_uppercase().contains("IS NOT DISTINCT FROM")
+    {
         let what = "IS NOT DISTINCT FROM cannot join a stream with a dimension table";
         return context.fault(&text.place(conjunct.at()), what, "write =: a NULL key makes no lookup");
     }

@@ -1,7 +1,7 @@
 //! What every step of compiling adds to: faults, notes, and the session for expressions.
 
-use crate::config::{Definition, Fault, Faults, Span, TableDefinition, Text};
 use crate::config::options::{ConnectorUse, Role, TableOptions, check_table};
+use crate::config::{Definition, Fault, Faults, Span, TableDefinition, Text};
 use crate::expr::{CompileError, Expression, Parsed, Scope, Settings};
 
 pub(super) struct Context {
@@ -51,11 +51,19 @@ impl Context {
     }
 
     /// The table of this name, for its part in the pipeline.
-    pub fn table<'a>(&mut self, definition: &'a Definition, name: &Text, role: Role) -> Option<&'a TableDefinition> {
+    pub fn table<'a>(
+        &mut self,
+        definition: &'a Definition,
+        name: &Text,
+        role: Role,
+    ) -> Option<&'a TableDefinition> {
         let found = definition.tables.iter().find(|table| table.name.written == name.value());
         if found.is_none() {
             let names = definition.tables.iter().map(|table| table.name.written.as_str());
-            let fault = Fault::new(&name.span, format!("there is no table '{}' for the {}", name.written, role.name()));
+            let fault = Fault::new(
+                &name.span,
+                format!("there is no table '{}' for the {}", name.written, role.name()),
+            );
             self.faults.add(fault.allowed(&name.written, names));
         }
         found

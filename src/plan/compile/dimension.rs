@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::config::options::TableOptions;
 use crate::config::TableDefinition;
+use crate::config::options::TableOptions;
 use crate::model::Type;
 
 use super::super::{CachePlan, MysqlTable, Secret};
@@ -31,7 +31,8 @@ pub(super) fn mysql_table(
     }
     let given = |name: &str| table.options.iter().any(|entry| entry.key.written == name);
     if given("username") != given("password") {
-        let (one, other) = if given("username") { ("username", "password") } else { ("password", "username") };
+        let (one, other) =
+            if given("username") { ("username", "password") } else { ("password", "username") };
         let what = format!("'{one}' is given without '{other}'");
         context.fault(&options.span(one), what, "give both, or neither");
     }
@@ -51,12 +52,14 @@ pub(super) fn mysql_table(
 pub(super) fn check_columns(context: &mut Context, schema: &Schema) {
     for column in &schema.columns {
         if !matches!(column.kind, SchemaKind::Physical(_)) {
-            let what = format!("column '{}' is not physical: a database table has no other columns", column.name);
+            let what =
+                format!("column '{}' is not physical: a database table has no other columns", column.name);
             context.fault(&column.item.span, what, "compute it in 'select' or 'condition'");
         }
         let has_no_place = matches!(column.ty.kind, Type::Row(_) | Type::Array(_) | Type::Map(..));
         if has_no_place {
-            let what = format!("column '{}' is {}, which a MySQL table cannot hold", column.name, column.ty.kind);
+            let what =
+                format!("column '{}' is {}, which a MySQL table cannot hold", column.name, column.ty.kind);
             context.fault(&column.item.span, what, "");
         }
     }
@@ -88,10 +91,18 @@ pub(super) fn cache(context: &mut Context, options: &TableOptions) -> Option<Cac
     };
     if cache.max_rows.is_none() && cache.expire_after_write.is_none() && cache.expire_after_access.is_none() {
         let help = format!("give at least one of '{ROWS}', '{WRITE}' and '{ACCESS}'");
-        context.fault(&options.span("lookup.cache"), "a PARTIAL cache without any bound would grow for ever", help);
+        context.fault(
+            &options.span("lookup.cache"),
+            "a PARTIAL cache without any bound would grow for ever",
+            help,
+        );
     }
     if !cache.cache_missing_key && cache.missing_key_ttl.is_some() {
-        context.fault(&options.span(MISSING_TTL), format!("'{MISSING_TTL}' is given, but '{MISSING}' is false"), "");
+        context.fault(
+            &options.span(MISSING_TTL),
+            format!("'{MISSING_TTL}' is given, but '{MISSING}' is false"),
+            "",
+        );
     }
     Some(cache)
 }
@@ -104,13 +115,21 @@ fn legacy_cache(context: &mut Context, options: &TableOptions) -> Option<CachePl
         (true, true) => {}
         (false, false) => {
             if options.is_written(MISSING) {
-                context.fault(&options.span(MISSING), format!("'{MISSING}' is given without '{ROWS}' and '{TTL}'"), "");
+                context.fault(
+                    &options.span(MISSING),
+                    format!("'{MISSING}' is given without '{ROWS}' and '{TTL}'"),
+                    "",
+                );
             }
             return None;
         }
         (rows, _) => {
             let (one, other) = if rows { (ROWS, TTL) } else { (TTL, ROWS) };
-            context.fault(&options.span(one), format!("'{one}' is given without '{other}'"), "give both, or neither");
+            context.fault(
+                &options.span(one),
+                format!("'{one}' is given without '{other}'"),
+                "give both, or neither",
+            );
             return None;
         }
     }

@@ -23,7 +23,9 @@ impl KeyColumns {
             SourceKind::Kafka => {
                 let fields = options.text("key.fields").unwrap_or_default();
                 let named = fields.split(';').map(str::trim);
-                named.filter_map(|name| schema.columns.iter().position(|column| column.name == name)).collect()
+                named
+                    .filter_map(|name| schema.columns.iter().position(|column| column.name == name))
+                    .collect()
             }
         };
         Self::with(context, schema, options, columns)
@@ -39,7 +41,8 @@ impl KeyColumns {
             }
             for column in columns.iter().filter_map(|i| schema.columns.get(*i)) {
                 if !column.name.starts_with(&prefix) {
-                    let what = format!("key column '{}' does not begin with the prefix '{prefix}'", column.name);
+                    let what =
+                        format!("key column '{}' does not begin with the prefix '{prefix}'", column.name);
                     context.fault(&span, what, "");
                 }
             }
@@ -49,7 +52,12 @@ impl KeyColumns {
 }
 
 /// The format that `chooser` names, with its options behind `prefix`.
-pub(super) fn compile(context: &mut Context, options: &TableOptions, prefix: &str, chooser: &str) -> Option<Format> {
+pub(super) fn compile(
+    context: &mut Context,
+    options: &TableOptions,
+    prefix: &str,
+    chooser: &str,
+) -> Option<Format> {
     let chosen = options.text(chooser)?;
     let option = |name: &str| format!("{prefix}{chosen}.{name}");
     match chosen {
@@ -81,28 +89,32 @@ fn json(context: &mut Context, options: &TableOptions, option: &dyn Fn(&str) -> 
         },
         map_null_key: match options.choice(&option("map-null-key.mode")) {
             "DROP" => MapNullKey::Drop,
-            "LITERAL" => {
-                MapNullKey::Literal(options.text(&option("map-null-key.literal")).unwrap_or("null").to_owned())
-            }
+            "LITERAL" => MapNullKey::Literal(
+                options.text(&option("map-null-key.literal")).unwrap_or("null").to_owned(),
+            ),
             _ => MapNullKey::Fail,
         },
         decimal_as_plain_number: options.boolean(&option("encode.decimal-as-plain-number")),
         ignore_null_fields: options.boolean(&option("encode.ignore-null-fields")),
     };
-    exclusive(context, options, json.fail_on_missing_field && json.ignore_parse_errors, [
-        &option("fail-on-missing-field"),
-        &option("ignore-parse-errors"),
-    ]);
+    exclusive(
+        context,
+        options,
+        json.fail_on_missing_field && json.ignore_parse_errors,
+        [&option("fail-on-missing-field"), &option("ignore-parse-errors")],
+    );
     Some(Format::Json(json))
 }
 
 fn csv(context: &mut Context, options: &TableOptions, option: &dyn Fn(&str) -> String) -> Option<Format> {
     let no_quote = options.boolean(&option("disable-quote-character"));
     let quote_written = options.is_written(&option("quote-character"));
-    exclusive(context, options, no_quote && quote_written, [
-        &option("disable-quote-character"),
-        &option("quote-character"),
-    ]);
+    exclusive(
+        context,
+        options,
+        no_quote && quote_written,
+        [&option("disable-quote-character"), &option("quote-character")],
+    );
     let quote = options.character(&option("quote-character")).unwrap_or('"');
     let csv = CsvOptions {
         field_delimiter: options.character(&option("field-delimiter")).unwrap_or(','),
@@ -169,7 +181,9 @@ fn unfit(format: &Format, ty: &DataType) -> Option<&'static str> {
 
 fn json_unfit(kind: &Type) -> Option<&'static str> {
     match kind {
-        Type::Map(key, _) if !key.kind.is_text() => Some("format json cannot hold: keys of a MAP are text there"),
+        Type::Map(key, _) if !key.kind.is_text() => {
+            Some("format json cannot hold: keys of a MAP are text there")
+        }
         Type::Map(_, value) => json_unfit(&value.kind),
         Type::Array(element) => json_unfit(&element.kind),
         Type::Row(fields) => fields.iter().find_map(|field| json_unfit(&field.ty.kind)),
@@ -180,8 +194,12 @@ fn json_unfit(kind: &Type) -> Option<&'static str> {
 fn csv_unfit(kind: &Type, depth: usize) -> Option<&'static str> {
     match kind {
         Type::Map(..) => Some("format csv cannot hold"),
-        Type::Time(precision) if 3 < *precision => Some("format csv cannot hold: TIME has at most 3 digits there"),
-        Type::Array(_) | Type::Row(_) if 0 < depth => Some("format csv cannot hold: nested types do not nest there"),
+        Type::Time(precision) if 3 < *precision => {
+            Some("format csv cannot hold: TIME has at most 3 digits there")
+        }
+        Type::Array(_) | Type::Row(_) if 0 < depth => {
+            Some("format csv cannot hold: nested types do not nest there")
+        }
         Type::Array(element) => csv_unfit(&element.kind, depth + 1),
         Type::Row(fields) => fields.iter().find_map(|field| csv_unfit(&field.ty.kind, depth + 1)),
         _ => None,

@@ -56,7 +56,11 @@ pub(super) fn compile(context: &mut Context, definition: &Definition) -> Job {
     context.settings.time_zone.clone_from(&time_zone);
     // A zone is known to the expressions alone: they say whether there is one of that name.
     if options.is_written("time-zone")
-        && let Err(error) = Expression::compile("CAST('2020-01-01 00:00:00' AS TIMESTAMP_LTZ(3))", &Scope::default(), &context.settings)
+        && let Err(error) = Expression::compile(
+            "CAST('2020-01-01 00:00:00' AS TIMESTAMP_LTZ(3))",
+            &Scope::default(),
+            &context.settings,
+        )
     {
         context.fault(&options.span("time-zone"), error.message, error.help);
         context.settings.time_zone = "UTC".to_owned();

@@ -24,7 +24,10 @@ impl Joined {
     /// The stream alone.
     pub fn of_stream(stream: &Stream) -> Self {
         let mut row = Self { scope: Scope::default(), parts: Vec::new() };
-        row.add(&stream.alias, stream.schema.columns.iter().map(|column| (column.name.clone(), column.ty.clone())));
+        row.add(
+            &stream.alias,
+            stream.schema.columns.iter().map(|column| (column.name.clone(), column.ty.clone())),
+        );
         row
     }
 

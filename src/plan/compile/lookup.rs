@@ -71,7 +71,11 @@ pub(super) fn compile_all(
     Some(drafts)
 }
 
-fn resolve<'a>(context: &mut Context, definition: &'a Definition, step: &'a LookupDefinition) -> Option<Resolved<'a>> {
+fn resolve<'a>(
+    context: &mut Context,
+    definition: &'a Definition,
+    step: &'a LookupDefinition,
+) -> Option<Resolved<'a>> {
     let table = context.table(definition, &step.table, Role::Dimension)?;
     let options = context.options(table, Role::Dimension);
     if table.columns.is_none() {
@@ -108,7 +112,10 @@ fn draft(context: &mut Context, row: &mut Joined, table: Resolved<'_>) -> Lookup
     let condition = condition::compile(context, &step.condition, &before, row);
     if condition.key.is_empty() {
         let what = format!("the condition has no equality on a column of '{}'", alias.written);
-        let help = format!("a lookup needs a key: `{}.column = expression of the stream, or constant`", alias.written);
+        let help = format!(
+            "a lookup needs a key: `{}.column = expression of the stream, or constant`",
+            alias.written
+        );
         context.fault(&step.condition.span, what, help);
     }
     LookupDraft {

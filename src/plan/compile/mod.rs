@@ -62,7 +62,12 @@ fn compile_with(context: &mut Context, definition: &Definition) -> Option<Plan> 
     let selected = select::compile(context, definition, &stream, &row);
     let (selected, sink_table) = (selected?, sink_table?);
     let output = output::compile(context, selected, &sink_table)?;
-    let sink = sink::compile(context, sink_table, &output, sink_key::Input { stream: &stream, lookups: &lookups, row: &row })?;
+    let sink = sink::compile(
+        context,
+        sink_table,
+        &output,
+        sink_key::Input { stream: &stream, lookups: &lookups, row: &row },
+    )?;
     let drafts = prune::Drafts { stream, lookups, filters, output };
     let pruned = prune::prune(drafts, sources, &job);
     let mut plan = Plan {

@@ -25,7 +25,11 @@ pub(super) struct OutputDraft {
 }
 
 /// Brings the selected values into the sink's order; `None` if they do not fit.
-pub(super) fn compile(context: &mut Context, selected: Vec<Selected>, sink: &SinkTable) -> Option<Vec<OutputDraft>> {
+pub(super) fn compile(
+    context: &mut Context,
+    selected: Vec<Selected>,
+    sink: &SinkTable,
+) -> Option<Vec<OutputDraft>> {
     let before = context.faults.len();
     let output = match sink.schema.columns.is_empty() {
         true => selected.into_iter().filter_map(|item| as_selected(context, item)).collect(),
@@ -61,8 +65,11 @@ fn as_declared(context: &mut Context, selected: &[Selected], sink: &SinkTable) -
         };
         let Some(item) = selected.iter().find(|item| item.name == column.name) else {
             let what = format!("sink column '{}' is not selected", column.name);
-            let fault = Fault::new(&column.item.span, what).allowed(&column.name, selected.iter().map(|item| &item.name));
-            context.faults.add(Fault { allowed: Vec::new(), ..fault }.help("every column of the sink is given by 'select'"));
+            let fault = Fault::new(&column.item.span, what)
+                .allowed(&column.name, selected.iter().map(|item| &item.name));
+            context.faults.add(
+                Fault { allowed: Vec::new(), ..fault }.help("every column of the sink is given by 'select'"),
+            );
             continue;
         };
         match item.value.clone().widened_to(&column.ty) {

@@ -3,8 +3,8 @@
 use crate::expr::Expression;
 
 use super::super::{
-    ColumnSource, DimensionColumn, JoinKind, KeyPart, KeySource, LookupPlan, Metadata, NormalizePlan, OutputColumn,
-    PhysicalColumn, ProjectPlan, SourceKind, SourcePlan, StreamColumn,
+    ColumnSource, DimensionColumn, JoinKind, KeyPart, KeySource, LookupPlan, Metadata, NormalizePlan,
+    OutputColumn, PhysicalColumn, ProjectPlan, SourceKind, SourcePlan, StreamColumn,
 };
 use super::job::Job;
 use super::lookup::LookupDraft;
@@ -43,7 +43,8 @@ pub(super) fn prune(drafts: Drafts, source: SourcePlan, job: &Job) -> Pruned {
     let moved = |expression: &Expression| expression.remap(&|column| new[column]);
     let all = |expressions: &[Expression]| Expression::and(expressions.iter().map(&moved).collect());
 
-    let mut lookups: Vec<LookupPlan> = lookups.iter().map(|draft| lookup(draft, &kept, &moved, &all)).collect();
+    let mut lookups: Vec<LookupPlan> =
+        lookups.iter().map(|draft| lookup(draft, &kept, &moved, &all)).collect();
     let normalize = (stream.kind == SourceKind::UpsertKafka).then(|| NormalizePlan {
         primary_key: stream.schema.primary_key.iter().map(|column| new[*column]).collect(),
         key_filter: all(&filters.key),
@@ -87,13 +88,20 @@ fn before_first_lookup(
 
 /// Which columns of the full joined row something reads.
 fn kept(stream: &Stream, lookups: &[LookupDraft], filters: &Filters, output: &[OutputDraft]) -> Vec<bool> {
-    let width = stream.schema.columns.len() + lookups.iter().map(|lookup| lookup.columns.len()).sum::<usize>();
+    let width =
+        stream.schema.columns.len() + lookups.iter().map(|lookup| lookup.columns.len()).sum::<usize>();
     let mut kept = vec![false; width];
-    let mut read = |expression: &Expression| expression.columns().into_iter().for_each(|column| kept[column] = true);
+    let mut read =
+        |expression: &Expression| expression.columns().into_iter().for_each(|column| kept[column] = true);
     output.iter().for_each(|column| read(&column.value));
     filters.key.iter().chain(&filters.stream).chain(&filters.joined).for_each(&mut read);
     for LookupDraft { condition, .. } in lookups {
-        condition.pre_filter.iter().chain(&condition.dimension_filter).chain(&condition.residual).for_each(&mut read);
+        condition
+            .pre_filter
+            .iter()
+            .chain(&condition.dimension_filter)
+            .chain(&condition.residual)
+            .for_each(&mut read);
         for (_, part) in &condition.key {
             if let KeySource::Stream(expression) = &part.source {
                 read(expression);
@@ -146,7 +154,8 @@ fn lookup(
 /// The stream row, and the physical columns that it or the record key needs.
 fn source_columns(source: SourcePlan, stream: &Stream, kept: &[bool]) -> SourcePlan {
     let schema = &stream.schema;
-    let mut needed: Vec<bool> = (0..schema.columns.len()).map(|i| kept[i] || stream.key.contains(&i)).collect();
+    let mut needed: Vec<bool> =
+        (0..schema.columns.len()).map(|i| kept[i] || stream.key.contains(&i)).collect();
     for (i, origin) in stream.origins.iter().enumerate() {
         if let (true, Origin::Computed(expression)) = (kept[i], origin) {
             expression.columns().into_iter().for_each(|column| needed[column] = true);
@@ -176,10 +185,8 @@ fn source_columns(source: SourcePlan, stream: &Stream, kept: &[bool]) -> SourceP
         // Never kept: nothing may read it.
         Origin::ProcessingTime => ColumnSource::Metadata(Metadata::Timestamp),
     };
-    let columns = schema.columns.iter().enumerate().filter(|(i, _)| kept[*i]).map(|(i, column)| StreamColumn {
-        name: column.name.clone(),
-        ty: column.ty.clone(),
-        source: value(i),
+    let columns = schema.columns.iter().enumerate().filter(|(i, _)| kept[*i]).map(|(i, column)| {
+        StreamColumn { name: column.name.clone(), ty: column.ty.clone(), source: value(i) }
     });
     let columns = columns.collect();
     let key_columns = stream.key.iter().map(|column| place[*column]).collect();

@@ -35,8 +35,14 @@ pub(super) struct SchemaColumn {
 pub(super) enum SchemaKind {
     /// In the record or the database table, at this position among its like.
     Physical(usize),
-    Metadata { key: String, is_virtual: bool },
-    Computed { expression: String, at: usize },
+    Metadata {
+        key: String,
+        is_virtual: bool,
+    },
+    Computed {
+        expression: String,
+        at: usize,
+    },
 }
 
 impl Schema {
@@ -122,7 +128,10 @@ impl Schema {
                 }
                 None => {
                     let names = self.columns.iter().map(|column| column.name.as_str());
-                    let fault = Fault::new(&span, format!("PRIMARY KEY names column '{name}', which is not declared"));
+                    let fault = Fault::new(
+                        &span,
+                        format!("PRIMARY KEY names column '{name}', which is not declared"),
+                    );
                     context.faults.add(fault.allowed(&name, names));
                 }
             }

@@ -101,7 +101,9 @@ fn wildcard(item: &Text, alias: Option<&str>, stream: &Stream, row: &Joined, sel
 fn split_alias(sql: &str) -> (&str, Option<String>) {
     let Some((head, name)) = last_word(sql) else { return (sql, None) };
     let head = head.trim_end();
-    let Some(before) = head.len().checked_sub(2).filter(|at| head.is_char_boundary(*at)) else { return (sql, None) };
+    let Some(before) = head.len().checked_sub(2).filter(|at| head.is_char_boundary(*at)) else {
+        return (sql, None);
+    };
     let (expression, keyword) = head.split_at(before);
     let separated = expression.ends_with(|c: char| c.is_whitespace() || c == ')' || c == '`' || c == '\'');
     if !keyword.eq_ignore_ascii_case("AS") || !separated {
@@ -117,7 +119,9 @@ fn last_word(sql: &str) -> Option<(&str, String)> {
         return Some((&inner[..at], inner[at + 1..].to_owned()));
     }
     let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
-    let at = sql.rfind(|c: char| !is_word(c)).map_or(0, |at| at + sql[at..].chars().next().map_or(1, char::len_utf8));
+    let at = sql
+        .rfind(|c: char| !is_word(c))
+        .map_or(0, |at| at + sql[at..].chars().next().map_or(1, char::len_utf8));
     let (head, name) = sql.split_at(at);
     (!name.is_empty() && head.ends_with(char::is_whitespace)).then(|| (head, name.to_owned()))
 }

@@ -51,11 +51,18 @@ fn check_metadata(context: &mut Context, sink: &SinkTable<'_>) {
         let SchemaKind::Metadata { key, is_virtual } = &column.kind else { continue };
         let name = &column.name;
         if sink.connector() != "upsert-kafka" {
-            context.fault(&column.item.span, format!("column '{name}': a {} table has no metadata", sink.connector()), "");
+            context.fault(
+                &column.item.span,
+                format!("column '{name}': a {} table has no metadata", sink.connector()),
+                "",
+            );
             continue;
         }
         let Some(found) = metadata::named(key) else {
-            let fault = Fault::new(&column.item.span, format!("column '{name}': Kafka records have no metadata '{key}'"));
+            let fault = Fault::new(
+                &column.item.span,
+                format!("column '{name}': Kafka records have no metadata '{key}'"),
+            );
             context.faults.add(fault.allowed(key, metadata::names()));
             continue;
         };
@@ -71,11 +78,19 @@ fn check_metadata(context: &mut Context, sink: &SinkTable<'_>) {
                 }
             }
             "header-list" => {
-                context.fault(&column.item.span, "writing 'header-list' is not supported yet", "'headers' can be written");
+                context.fault(
+                    &column.item.span,
+                    "writing 'header-list' is not supported yet",
+                    "'headers' can be written",
+                );
             }
             _ => {
                 let what = format!("column '{name}': metadata '{key}' cannot be written");
-                context.fault(&column.item.span, what, "declare the column VIRTUAL; 'timestamp' and 'headers' can be written");
+                context.fault(
+                    &column.item.span,
+                    what,
+                    "declare the column VIRTUAL; 'timestamp' and 'headers' can be written",
+                );
             }
         }
     }
@@ -104,7 +119,8 @@ pub(super) fn compile(
         "upsert-kafka" => kafka(context, &sink, &primary_key, output),
         _ => mysql(context, &sink, output),
     };
-    let plan = SinkPlan { table: sink.table.name.written.clone(), connector: connector?, primary_key, encoding };
+    let plan =
+        SinkPlan { table: sink.table.name.written.clone(), connector: connector?, primary_key, encoding };
     (context.faults.len() == before).then_some(plan)
 }
 
@@ -124,9 +140,8 @@ fn kafka(
     format::check_types(context, &schema, &key, key_format.as_ref(), value_format.as_ref());
     let buffer = buffer(context, options);
     let written = |key: &str| output.iter().position(|column| column.metadata.as_deref() == Some(key));
-    let in_value = |i: &usize| {
-        output[*i].metadata.is_none() && (key.value_includes_key || !primary_key.contains(i))
-    };
+    let in_value =
+        |i: &usize| output[*i].metadata.is_none() && (key.value_includes_key || !primary_key.contains(i));
     let (key_format, value_format): (Format, Format) = (key_format?, value_format?);
     Some(SinkConnector::UpsertKafka(Box::new(KafkaSink {
         topic: topic?,
@@ -184,7 +199,10 @@ fn buffer(context: &mut Context, options: &TableOptions) -> Option<Option<(usize
 fn mysql(context: &mut Context, sink: &SinkTable<'_>, output: &[OutputDraft]) -> Option<SinkConnector> {
     dimension::check_columns(context, &as_schema(sink, output));
     for column in output.iter().filter(|column| matches!(column.ty.kind, Type::TimestampLtz(_))) {
-        let what = format!("column '{}' is {}, which a MySQL table cannot hold unchanged", column.name, column.ty.kind);
+        let what = format!(
+            "column '{}' is {}, which a MySQL table cannot hold unchanged",
+            column.name, column.ty.kind
+        );
         context.fault(&column.span, what, "cast it to TIMESTAMP, which is written as DATETIME");
     }
     let options = &sink.options;

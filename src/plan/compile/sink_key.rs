@@ -25,14 +25,16 @@ pub(super) struct Input<'a> {
 /// Positions of the sink's key in the output row, in declared order.
 pub(super) fn positions(context: &mut Context, sink: &SinkTable<'_>, output: &[OutputDraft]) -> Vec<usize> {
     let schema = &sink.schema;
-    let declared = schema.primary_key.iter().map(|i| (schema.columns[*i].name.clone(), schema.key_span.clone()));
+    let declared =
+        schema.primary_key.iter().map(|i| (schema.columns[*i].name.clone(), schema.key_span.clone()));
     let names: Vec<_> = declared.chain(schema.key_names.iter().cloned()).collect();
     let mut positions = Vec::new();
     for (name, span) in names {
         match output.iter().position(|column| column.name == name) {
             Some(position) => positions.push(position),
             None => {
-                let fault = Fault::new(&span, format!("PRIMARY KEY names column '{name}', which is not selected"));
+                let fault =
+                    Fault::new(&span, format!("PRIMARY KEY names column '{name}', which is not selected"));
                 context.faults.add(fault.allowed(&name, output.iter().map(|column| &column.name)));
             }
         }
@@ -75,7 +77,8 @@ pub(super) fn check(
         .map(|column| input.row.name(*column))
         .collect();
     if !lacking.is_empty() {
-        let what = format!("the sink's PRIMARY KEY lacks {}, of the source's primary key", lacking.join(", "));
+        let what =
+            format!("the sink's PRIMARY KEY lacks {}, of the source's primary key", lacking.join(", "));
         let help = "rows of different keys would overwrite each other: select it as it is and add it to the sink's PRIMARY KEY";
         context.fault(&sink.schema.key_span, what, help);
     }
@@ -92,13 +95,19 @@ fn missing_key(context: &mut Context, sink: &SinkTable<'_>, input: &Input<'_>) {
     }
     let what = match is_append {
         true => "an upsert-kafka table needs a PRIMARY KEY".to_owned(),
-        false => format!("the stream updates and deletes rows, so the {} sink needs a PRIMARY KEY", sink.connector()),
+        false => format!(
+            "the stream updates and deletes rows, so the {} sink needs a PRIMARY KEY",
+            sink.connector()
+        ),
     };
     let key = input.stream.schema.primary_key.iter().map(|i| input.stream.schema.columns[*i].name.as_str());
     let key: Vec<&str> = key.collect();
     let help = match key.is_empty() {
         true => "add `PRIMARY KEY (…) NOT ENFORCED` to its columns".to_owned(),
-        false => format!("add `PRIMARY KEY ({}) NOT ENFORCED`, with the sink's names, to its columns", key.join(", ")),
+        false => format!(
+            "add `PRIMARY KEY ({}) NOT ENFORCED`, with the sink's names, to its columns",
+            key.join(", ")
+        ),
     };
     context.fault(&sink.schema.span, what, help);
 }
@@ -108,21 +117,38 @@ fn no_nulls(context: &mut Context, keys: &[&OutputDraft], input: &Input<'_>) {
     for key in keys {
         let Some(column) = key.column else { continue };
         let of_left = input.lookups.iter().any(|lookup| {
-            lookup.join == JoinKind::Left && (lookup.start..lookup.start + lookup.columns.len()).contains(&column)
+            lookup.join == JoinKind::Left
+                && (lookup.start..lookup.start + lookup.columns.len()).contains(&column)
         });
         if of_left {
-            let what = format!("key column '{}' is NULL for every row without a match in '{}'", key.name, input.row.name(column));
-            context.fault(&key.span, what, "make the lookup inner, or leave the column out of the PRIMARY KEY");
+            let what = format!(
+                "key column '{}' is NULL for every row without a match in '{}'",
+                key.name,
+                input.row.name(column)
+            );
+            context.fault(
+                &key.span,
+                what,
+                "make the lookup inner, or leave the column out of the PRIMARY KEY",
+            );
         }
     }
 }
 
 /// A lookup that may give several rows: the dimension's own key must be in the sink's.
-fn several_rows(context: &mut Context, sink: &SinkTable<'_>, lookup: &LookupDraft, in_key: &dyn Fn(usize) -> bool) {
+fn several_rows(
+    context: &mut Context,
+    sink: &SinkTable<'_>,
+    lookup: &LookupDraft,
+    in_key: &dyn Fn(usize) -> bool,
+) {
     let table = &lookup.table;
     let looked_up: Vec<&str> = lookup.condition.key.iter().map(|(_, part)| part.column.as_str()).collect();
     if lookup.primary_key.is_empty() {
-        let what = format!("table '{table}' may give several rows for one {}, and the sink's PRIMARY KEY does not tell them apart", looked_up.join(", "));
+        let what = format!(
+            "table '{table}' may give several rows for one {}, and the sink's PRIMARY KEY does not tell them apart",
+            looked_up.join(", ")
+        );
         let help = format!(
             "if the column is unique there, declare `PRIMARY KEY ({}) NOT ENFORCED` in the columns of '{table}'",
             looked_up.join(", ")

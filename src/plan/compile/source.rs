@@ -5,9 +5,7 @@ use std::time::Duration;
 use crate::config::options::{Role, TableOptions};
 use crate::config::{Fault, TableDefinition};
 
-use super::super::{
-    Bounded, EmptyValue, Format, Plan, Secret, SourceKind, SourcePlan, Startup, Topics,
-};
+use super::super::{Bounded, EmptyValue, Format, Plan, Secret, SourceKind, SourcePlan, Startup};
 use super::context::Context;
 use super::schema::{Schema, SchemaKind};
 use super::{client, format, topics};
@@ -36,7 +34,8 @@ pub(super) fn key_columns(
         (false, false) => return Some(Vec::new()),
         (true, true) => {}
         (format, _) => {
-            let (given, lacks) = if format { ("key.format", "key.fields") } else { ("key.fields", "key.format") };
+            let (given, lacks) =
+                if format { ("key.format", "key.fields") } else { ("key.fields", "key.format") };
             context.fault(&options.span(given), format!("'{given}' is given without '{lacks}'"), "");
             return None;
         }
@@ -49,7 +48,8 @@ pub(super) fn key_columns(
             Some(i) if !key.contains(&i) => key.push(i),
             _ => {
                 let names = schema.physical().map(|(_, column)| column.name.as_str());
-                let what = format!("'key.fields' names '{field}', which is not a physical column or is named twice");
+                let what =
+                    format!("'key.fields' names '{field}', which is not a physical column or is named twice");
                 context.faults.add(Fault::new(&options.span("key.fields"), what).allowed(field, names));
             }
         }
@@ -67,7 +67,8 @@ pub(super) fn compile(
 ) -> Option<SourcePlan> {
     let client = client::compile(context, table, options, Role::Source);
     let topics = topics::of_source(context, table, options);
-    let startup = startup(context, options, kind, client.as_ref().and_then(|client| client.offset_reset.as_deref()));
+    let startup =
+        startup(context, options, kind, client.as_ref().and_then(|client| client.offset_reset.as_deref()));
     let bounded = bounded(context, options);
     let key = format::KeyColumns::of(context, schema, options, kind);
     let (key_format, value_format) = formats(context, schema, options, &key);
@@ -77,7 +78,9 @@ pub(super) fn compile(
     }
     if options.is_written("scan.topic-partition-discovery.interval") {
         let interval = options.duration("scan.topic-partition-discovery.interval").unwrap_or_default();
-        client.settings.push(("topic.metadata.refresh.interval.ms".to_owned(), Secret::new(refresh(interval))));
+        client
+            .settings
+            .push(("topic.metadata.refresh.interval.ms".to_owned(), Secret::new(refresh(interval))));
     }
     Some(SourcePlan {
         table: table.name.written.clone(),
@@ -132,7 +135,11 @@ fn formats(
     };
     let (prefix, chooser) = match (options.is_written("value.format"), options.is_written("format")) {
         (true, true) => {
-            context.fault(&options.span("format"), "'format' and 'value.format' are both given", "give one of them");
+            context.fault(
+                &options.span("format"),
+                "'format' and 'value.format' are both given",
+                "give one of them",
+            );
             return (key_format, None);
         }
         (false, true) => ("", "format"),
@@ -206,4 +213,3 @@ fn companions(context: &mut Context, options: &TableOptions, group: &str, mode: 
     }
     (context.faults.len() == before).then_some(())
 }
-

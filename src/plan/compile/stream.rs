@@ -121,7 +121,10 @@ fn table_scope(schema: &Schema) -> Scope {
 fn metadata_origin(context: &mut Context, schema: &Schema, i: usize, key: &str) -> Option<Origin> {
     let column = &schema.columns[i];
     let Some(found) = metadata::named(key) else {
-        let fault = Fault::new(&column.item.span, format!("column '{}': Kafka records have no metadata '{key}'", column.name));
+        let fault = Fault::new(
+            &column.item.span,
+            format!("column '{}': Kafka records have no metadata '{key}'", column.name),
+        );
         context.faults.add(fault.allowed(key, metadata::names()));
         return None;
     };
@@ -141,9 +144,14 @@ fn metadata_origin(context: &mut Context, schema: &Schema, i: usize, key: &str) 
     };
     let sql = format!("CAST(`{key}` AS {})", column.ty.kind);
     match Expression::compile(&sql, &scope, &context.settings) {
-        Ok(expression) if !matches!(column.ty.kind, Type::Map(..) | Type::Array(_)) => Some(Origin::MetadataAs(expression)),
+        Ok(expression) if !matches!(column.ty.kind, Type::Map(..) | Type::Array(_)) => {
+            Some(Origin::MetadataAs(expression))
+        }
         _ => {
-            let what = format!("column '{}': metadata '{key}' is {}, which does not become {}", column.name, own.kind, column.ty.kind);
+            let what = format!(
+                "column '{}': metadata '{key}' is {}, which does not become {}",
+                column.name, own.kind, column.ty.kind
+            );
             context.fault(&column.item.span, what, format!("declare it as {}", own.kind));
             None
         }

@@ -10,12 +10,20 @@ use super::context::Context;
 const TOPIC_LENGTH_MAX: usize = 249;
 
 /// `topic` or `topic-pattern`, exactly one of them.
-pub(super) fn of_source(context: &mut Context, table: &TableDefinition, options: &TableOptions) -> Option<Topics> {
+pub(super) fn of_source(
+    context: &mut Context,
+    table: &TableDefinition,
+    options: &TableOptions,
+) -> Option<Topics> {
     match (options.is_written("topic"), options.is_written("topic-pattern")) {
         (true, false) => {}
         (false, true) => return pattern(context, options),
         (true, true) => {
-            context.fault(&options.span("topic-pattern"), "'topic' and 'topic-pattern' are both given", "give one of them");
+            context.fault(
+                &options.span("topic-pattern"),
+                "'topic' and 'topic-pattern' are both given",
+                "give one of them",
+            );
             return None;
         }
         (false, false) => {
@@ -36,7 +44,11 @@ pub(super) fn of_source(context: &mut Context, table: &TableDefinition, options:
 }
 
 /// `topic` of a sink: one name.
-pub(super) fn of_sink(context: &mut Context, table: &TableDefinition, options: &TableOptions) -> Option<String> {
+pub(super) fn of_sink(
+    context: &mut Context,
+    table: &TableDefinition,
+    options: &TableOptions,
+) -> Option<String> {
     let Some(topic) = options.text("topic") else {
         if !table.options.iter().any(|entry| entry.key.written == "topic") {
             context.fault(&table.name.span, format!("table '{}' has no 'topic'", table.name.written), "");
@@ -59,7 +71,11 @@ fn pattern(context: &mut Context, options: &TableOptions) -> Option<Topics> {
     if let Err(error) = regex::Regex::new(pattern) {
         let reason = error.to_string();
         let reason = reason.lines().last().unwrap_or_default().trim_start_matches("error: ");
-        context.fault(&options.span("topic-pattern"), format!("'topic-pattern' is not a regular expression: {reason}"), "");
+        context.fault(
+            &options.span("topic-pattern"),
+            format!("'topic-pattern' is not a regular expression: {reason}"),
+            "",
+        );
         return None;
     }
     Some(Topics::Pattern(pattern.to_owned()))

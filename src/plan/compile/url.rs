@@ -42,17 +42,22 @@ pub(super) fn parse(url: &str) -> Result<ServerUrl, (String, String)> {
         None => (None, address),
     };
     if address.contains(',') {
-        return Err(("the url names several hosts".to_owned(), "one host is asked; put a proxy in front of several".to_owned()));
+        return Err((
+            "the url names several hosts".to_owned(),
+            "one host is asked; put a proxy in front of several".to_owned(),
+        ));
     }
     let (host, port) = host_and_port(address).ok_or_else(|| wrong("has no usable host and port"))?;
     let (username, password) = match credentials {
         Some(credentials) => {
-            let (user, password) = credentials.split_once(':').map_or((credentials, None), |(u, p)| (u, Some(p)));
+            let (user, password) =
+                credentials.split_once(':').map_or((credentials, None), |(u, p)| (u, Some(p)));
             (Some(decoded(user)), password.map(decoded))
         }
         None => (None, None),
     };
-    let mut server = ServerUrl { host, port, database: decoded(database), username, password, ignored: Vec::new() };
+    let mut server =
+        ServerUrl { host, port, database: decoded(database), username, password, ignored: Vec::new() };
     for parameter in query.split('&').filter(|parameter| !parameter.is_empty()) {
         let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
         take_parameter(&mut server, name, value)?;
@@ -83,7 +88,8 @@ fn take_parameter(server: &mut ServerUrl, name: &str, value: &str) -> Result<(),
     let refused = |what: String, help: &str| Err((what, help.to_owned()));
     match name {
         // Kept as they ask: text is UTF-8, and nothing is verified.
-        "useUnicode" | "characterEncoding" | "charset" if value_is(&["true", "utf-8", "utf8", "utf8mb4"]) => {}
+        "useUnicode" | "characterEncoding" | "charset" if value_is(&["true", "utf-8", "utf8", "utf8mb4"]) => {
+        }
         "useSSL" | "sslMode" | "ssl-mode" if value_is(&["false", "PREFERRED"]) => {}
         "user" => server.username = Some(decoded(value)),
         "password" => server.password = Some(decoded(value)),
@@ -113,7 +119,9 @@ fn decoded(text: &str) -> String {
     let mut rest = text.as_bytes();
     while let Some((&first, tail)) = rest.split_first() {
         let hex = (first == b'%').then(|| tail.first_chunk::<2>()).flatten();
-        let byte = hex.and_then(|hex| std::str::from_utf8(hex).ok()).and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        let byte = hex
+            .and_then(|hex| std::str::from_utf8(hex).ok())
+            .and_then(|hex| u8::from_str_radix(hex, 16).ok());
         bytes.push(byte.unwrap_or(first));
         rest = if byte.is_some() { &tail[2..] } else { tail };
     }
@@ -134,7 +142,10 @@ mod tests {
         let expected = ("localhost".to_owned(), 3306, "mqTest".to_owned());
         assert_eq!(place("mysql://localhost:3306/mqTest"), expected);
         assert_eq!(place("jdbc:mysql://localhost/mqTest"), expected);
-        let server = parse("jdbc:mysql://localhost:3306/mqTest?useUnicode=true&characterEncoding=utf-8&autoReconnect=true").unwrap();
+        let server = parse(
+            "jdbc:mysql://localhost:3306/mqTest?useUnicode=true&characterEncoding=utf-8&autoReconnect=true",
+        )
+        .unwrap();
         assert_eq!(server.ignored, ["autoReconnect"]);
         assert_eq!(place("mysql://[::1]:3307/db"), ("::1".to_owned(), 3307, "db".to_owned()));
     }
@@ -150,8 +161,13 @@ mod tests {
     #[test]
     fn faults_do_not_repeat_the_address() {
         let faulty = [
-            "canary", "mysql://canary", "mysql://u:canary@/db", "jdbc:postgresql://u:canary@h/db", "mysql://h:canary/db",
-            "mysql://u:canary@h/db?sslMode=VERIFY_CA", "jdbc:mysql://u:canary@h/db?characterEncoding=latin1",
+            "canary",
+            "mysql://canary",
+            "mysql://u:canary@/db",
+            "jdbc:postgresql://u:canary@h/db",
+            "mysql://h:canary/db",
+            "mysql://u:canary@h/db?sslMode=VERIFY_CA",
+            "jdbc:mysql://u:canary@h/db?characterEncoding=latin1",
         ];
         for url in faulty {
             let (what, help) = parse(url).unwrap_err();

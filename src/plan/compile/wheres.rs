@@ -20,7 +20,12 @@ pub(super) struct Filters {
     pub joined: Vec<Expression>,
 }
 
-pub(super) fn compile(context: &mut Context, definition: &Definition, stream: &Stream, row: &Joined) -> Filters {
+pub(super) fn compile(
+    context: &mut Context,
+    definition: &Definition,
+    stream: &Stream,
+    row: &Joined,
+) -> Filters {
     let mut filters = Filters::default();
     let Some(text) = &definition.pipeline.filter else { return filters };
     let parsed = match Parsed::parse(text.value()) {
