@@ -2,18 +2,12 @@
 
 use std::sync::Arc;
 
-use smallvec::SmallVec;
+use bumpalo::Bump;
 
 use crate::error::RowFault;
 use crate::model::Slice;
 
 use super::Outcome;
-
-/// Lookups that go without a heap allocation per row.
-const PARTS_INLINE: usize = 4;
-
-/// A packed row per part of the joined row; an empty one reads as NULLs.
-pub type Parts<'a> = SmallVec<[&'a [u8]; PARTS_INLINE]>;
 
 /// A dimension row of a joined row: an answer of the batch and a row of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,14 +135,18 @@ impl JoinBatch {
         }
     }
 
-    /// The packed parts of a joined row.
+    /// The packed parts of a joined row: the stream row, then a dimension row per lookup so far; an empty
+    /// one reads as NULLs.
     #[must_use]
-    pub fn parts<'a>(&'a self, row: usize, arena: &'a [u8]) -> Parts<'a> {
+    pub fn parts<'a>(&'a self, row: usize, arena: &'a [u8], bump: &'a Bump) -> &'a [&'a [u8]] {
         let stream = self.source(row).and_then(|source| self.sources.get(source as usize));
-        let mut parts = Parts::new();
-        parts.push(stream.map_or(&[][..], |slice| slice.of(arena)));
-        parts.extend(self.dimensions(row).iter().map(|&at| self.dimension(at).map_or(&[][..], |row| row)));
-        parts
+        let references = self.dimensions(row);
+        bump.alloc_slice_fill_with(references.len() + 1, |part| match part.checked_sub(1) {
+            None => stream.map_or(&[][..], |slice| slice.of(arena)),
+            Some(at) => {
+                references.get(at).and_then(|&at| self.dimension(at)).map_or(&[][..], |row| row)
+            }
+        })
     }
 
     /// The fault of a stream row, if it has one.

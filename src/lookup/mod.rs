@@ -24,7 +24,7 @@ mod messages;
 mod requests;
 mod step;
 
-pub use batch::{DimensionRef, JoinBatch, Parts};
+pub use batch::{DimensionRef, JoinBatch};
 pub use cache::Answer;
 pub use counters::LookupCounters;
 pub use messages::{
@@ -171,8 +171,8 @@ impl Lookups {
         let Some(step) = self.steps.get_mut(batch.step) else { return Ok(Asked::Nothing) };
         self.scratch.reset();
         let owner = {
-            let parts = batch.parts(at, arena);
-            let row = JoinedRow { layout: &self.layout, parts: &parts };
+            let parts = batch.parts(at, arena, &self.scratch);
+            let row = JoinedRow { layout: &self.layout, parts };
             if !step.pre_filter_holds(&row, &self.scratch)? {
                 step.counters.pre_filtered += 1;
                 return Ok(Asked::Nothing);
@@ -244,9 +244,11 @@ impl Lookups {
                     for (i, dimension) in answer.rows.iter().enumerate() {
                         if step.residual.is_some() {
                             self.scratch.reset();
-                            let mut parts = batch.parts(at, arena);
-                            parts.push(dimension);
-                            let joined = JoinedRow { layout: &self.layout, parts: &parts };
+                            let before = batch.parts(at, arena, &self.scratch);
+                            let parts = self.scratch.alloc_slice_fill_with(before.len() + 1, |part| {
+                                before.get(part).copied().unwrap_or(dimension)
+                            });
+                            let joined = JoinedRow { layout: &self.layout, parts };
                             if !step.residual_holds(&joined, &self.scratch).map_err(|f| (source, f))? {
                                 continue;
                             }
