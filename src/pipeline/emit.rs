@@ -5,10 +5,11 @@
 //! lookup. For a sink that is addressed by the source's key, "sent" is one
 //! mark; other sinks get the remembered rows projected again.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use bumpalo::Bump;
-use hashbrown::HashSet;
+use foldhash::fast::RandomState;
 use smallvec::SmallVec;
 
 use crate::error::RowFault;
@@ -59,6 +60,11 @@ impl Emitter {
             dimensions: Vec::new(),
             unmatched: 0,
         }
+    }
+
+    /// Whether the rows that were sent are remembered, not just that some were.
+    pub fn remembers(&self) -> bool {
+        self.encoding != Encoding::UpsertBySourceKey
     }
 
     pub fn projector(&self) -> &Projector {
@@ -176,6 +182,7 @@ impl Emitter {
             Encoding::Retract | Encoding::UpsertBySourceKey => retract(writer, &old, &new, out)?,
         }
         let rows = u32::try_from(new.len()).unwrap_or(u32::MAX);
+        drop(old);
         self.unmatched += u64::from(change.after.is_some() && rows == 0);
         match (place, change.after) {
             (Some(place), Some(stream)) if rows != 0 => {
@@ -286,8 +293,8 @@ impl SinkKey {
         new: &[OutputRow<'_>],
         out: &mut OutputBatch,
     ) -> Result<(), RowFault> {
-        let new_keys: HashSet<Vec<u8>> = new.iter().map(|row| self.of(row)).collect();
-        let mut there: HashSet<Vec<u8>> = HashSet::with_capacity(old.len());
+        let new_keys: HashSet<Vec<u8>, RandomState> = new.iter().map(|row| self.of(row)).collect();
+        let mut there: HashSet<Vec<u8>, RandomState> = HashSet::default();
         for row in old {
             let key = self.of(row);
             if !new_keys.contains(&key) && !there.contains(&key) {

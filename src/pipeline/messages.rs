@@ -54,6 +54,17 @@ pub enum PeerMessage {
     ForwardedAll(Epoch),
 }
 
+/// What a decoded row says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowOp {
+    /// The row of its key is now this.
+    Upsert,
+    /// Its key is gone.
+    Delete,
+    /// One more row of an append-only source.
+    Insert,
+}
+
 /// Decoded rows with the bytes they point into.
 #[derive(Debug, Default)]
 pub struct RowBatch {
