@@ -9,6 +9,7 @@
 mod align;
 mod codec;
 mod counters;
+pub mod driver;
 mod emit;
 mod flight;
 mod intake;
