@@ -70,7 +70,8 @@ mod tests {
         let order = |a: &str, b: &str| order_decimals(Decimal::parse(a).unwrap(), Decimal::parse(b).unwrap());
         assert_eq!(order("1", "1.00"), Ordering::Equal);
         assert_eq!(order("1.01", "1.1"), Ordering::Less);
-        let (huge, tiny) = ("99999999999999999999999999999999999999", "0.00000000000000000000000000000000000001");
+        let (huge, tiny) =
+            ("99999999999999999999999999999999999999", "0.00000000000000000000000000000000000001");
         assert_eq!(order(huge, tiny), Ordering::Greater);
         assert_eq!(order(tiny, huge), Ordering::Less);
         assert_eq!(order("-99999999999999999999999999999999999999", tiny), Ordering::Less);

@@ -164,7 +164,11 @@ fn extreme<'a, C: Columns + ?Sized>(
     Ok(best.unwrap_or(Datum::Null))
 }
 
-fn invoke<'a, C: Columns + ?Sized>(call: &'a Call, row: &'a C, arena: &'a Bump) -> Result<Datum<'a>, EvalError> {
+fn invoke<'a, C: Columns + ?Sized>(
+    call: &'a Call,
+    row: &'a C,
+    arena: &'a Bump,
+) -> Result<Datum<'a>, EvalError> {
     let mut args: SmallVec<[Datum<'a>; INLINE_ARGUMENTS]> = SmallVec::new();
     for arg in &call.args {
         let found = value(arg, row, arena)?;

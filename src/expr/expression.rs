@@ -114,7 +114,11 @@ impl Expression {
     ///
     /// # Errors
     /// Overflow, failed casts and the like, with their reason.
-    pub fn eval<'a, C: Columns + ?Sized>(&'a self, row: &'a C, arena: &'a Bump) -> Result<Datum<'a>, EvalError> {
+    pub fn eval<'a, C: Columns + ?Sized>(
+        &'a self,
+        row: &'a C,
+        arena: &'a Bump,
+    ) -> Result<Datum<'a>, EvalError> {
         eval::value(&self.node, row, arena)
     }
 

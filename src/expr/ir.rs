@@ -235,7 +235,9 @@ impl Node {
     fn operands(&self, visit: &mut dyn FnMut(&Node)) {
         match self {
             Self::Column(_) | Self::Constant(_) | Self::ProcessingTime => {}
-            Self::Not(input) | Self::Test(_, input) | Self::Negate(_, input) | Self::Cast(_, input) => visit(input),
+            Self::Not(input) | Self::Test(_, input) | Self::Negate(_, input) | Self::Cast(_, input) => {
+                visit(input)
+            }
             Self::All(items) | Self::Any(items) | Self::Coalesce(items) | Self::Extreme(_, items) => {
                 items.iter().for_each(visit);
             }
@@ -261,7 +263,9 @@ impl Node {
     fn operands_mut(&mut self, visit: &mut dyn FnMut(&mut Node)) {
         match self {
             Self::Column(_) | Self::Constant(_) | Self::ProcessingTime => {}
-            Self::Not(input) | Self::Test(_, input) | Self::Negate(_, input) | Self::Cast(_, input) => visit(input),
+            Self::Not(input) | Self::Test(_, input) | Self::Negate(_, input) | Self::Cast(_, input) => {
+                visit(input)
+            }
             Self::All(items) | Self::Any(items) | Self::Coalesce(items) | Self::Extreme(_, items) => {
                 items.iter_mut().for_each(visit);
             }

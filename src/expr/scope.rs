@@ -61,7 +61,8 @@ impl Scope {
         if !self.columns.iter().any(|c| c.qualifier == table) {
             let near = nearest(table, self.columns.iter().map(|c| c.qualifier.as_str()));
             let tables = self.tables().join(", ");
-            let help = near.map_or_else(|| format!("in scope: {tables}"), |n| format!("did you mean {n}.{name}?"));
+            let help =
+                near.map_or_else(|| format!("in scope: {tables}"), |n| format!("did you mean {n}.{name}?"));
             return Unresolved { message: format!("there is no table or alias {table} in scope"), help };
         }
         let own = self.columns.iter().filter(|c| c.qualifier == table);
@@ -94,7 +95,11 @@ impl Scope {
 impl Column {
     /// `qualifier.name`, or the bare name of a column without qualifier.
     fn qualified(&self) -> String {
-        if self.qualifier.is_empty() { self.name.clone() } else { format!("{}.{}", self.qualifier, self.name) }
+        if self.qualifier.is_empty() {
+            self.name.clone()
+        } else {
+            format!("{}.{}", self.qualifier, self.name)
+        }
     }
 }
 
@@ -148,7 +153,10 @@ mod tests {
         };
         assert_eq!(fault(None, "id"), "column id is ambiguous; write one of orders.id, u.id");
         assert_eq!(fault(None, "usr_id"), "there is no column usr_id; did you mean user_id?");
-        assert_eq!(fault(Some("order"), "id"), "there is no table or alias order in scope; did you mean orders.id?");
+        assert_eq!(
+            fault(Some("order"), "id"),
+            "there is no table or alias order in scope; did you mean orders.id?"
+        );
         assert_eq!(fault(Some("u"), "ID_"), "table u has no column ID_; did you mean u.id?");
     }
 }

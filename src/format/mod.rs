@@ -13,6 +13,9 @@ mod misfit;
 mod moment;
 mod number;
 mod raw;
+mod record;
+
+pub use record::{key_reader, key_writer, value_reader, value_writer};
 
 use bumpalo::Bump;
 

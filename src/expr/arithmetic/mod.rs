@@ -123,7 +123,11 @@ fn intervals<'a>(operator: Operator, left: Datum<'a>, right: Datum<'a>) -> Resul
     };
     let fault = || interval_overflow(&format!("{a} {} {b}", symbol(operator)));
     let result = result.ok_or_else(fault)?;
-    if months { i32::try_from(result).map(Datum::Months).map_err(|_| fault()) } else { Ok(Datum::Millis(result)) }
+    if months {
+        i32::try_from(result).map(Datum::Months).map_err(|_| fault())
+    } else {
+        Ok(Datum::Millis(result))
+    }
 }
 
 /// Any number as DOUBLE.

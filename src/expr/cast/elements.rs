@@ -30,7 +30,8 @@ fn value(from: &Type, to: &Type, input: &Value, place: Place<'_>) -> Option<Valu
     match (from, to, input) {
         (_, _, Value::Null) => Some(Value::Null),
         (Type::Array(a), Type::Array(b), Value::Array(items)) => {
-            let items: Option<Vec<Value>> = items.iter().map(|item| value(&a.kind, &b.kind, item, place)).collect();
+            let items: Option<Vec<Value>> =
+                items.iter().map(|item| value(&a.kind, &b.kind, item, place)).collect();
             items.map(Value::Array)
         }
         (Type::Map(k1, v1), Type::Map(k2, v2), Value::Map(entries)) => {

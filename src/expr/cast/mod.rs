@@ -19,6 +19,7 @@ use crate::error::Reason;
 use crate::model::civil::MILLIS_PER_DAY;
 use crate::model::{Datum, Timestamp, Type};
 
+pub(super) use render::text_of;
 
 /// A conversion between two types.
 #[derive(Clone, Debug)]
@@ -189,7 +190,9 @@ pub(super) fn allowed(from: &Type, to: &Type) -> bool {
         (a, b) if a == b => true,
         (_, b) if b.is_text() => true,
         (a, b) if a.is_text() => {
-            b.is_numeric() || b.is_binary() || matches!(b, Boolean | Date | Time(_) | Timestamp(_) | TimestampLtz(_))
+            b.is_numeric()
+                || b.is_binary()
+                || matches!(b, Boolean | Date | Time(_) | Timestamp(_) | TimestampLtz(_))
         }
         (a, b) if a.is_numeric() || b.is_numeric() => {
             (a.is_numeric() || *a == Boolean) && (b.is_numeric() || *b == Boolean)
@@ -224,12 +227,16 @@ pub(super) fn is_identity(from: &Type, to: &Type) -> bool {
         }
         (Type::Char(a) | Type::Varchar(a), Type::Varchar(b)) => a <= b,
         (Type::Binary(a) | Type::Varbinary(a), Type::Varbinary(b)) => a <= b,
-        (Type::Decimal { precision: p, scale: s }, Type::Decimal { precision, scale }) => s == scale && p <= precision,
+        (Type::Decimal { precision: p, scale: s }, Type::Decimal { precision, scale }) => {
+            s == scale && p <= precision
+        }
         (Type::Time(a), Type::Time(b))
         | (Type::Timestamp(a), Type::Timestamp(b))
         | (Type::TimestampLtz(a), Type::TimestampLtz(b)) => a <= b,
         (Type::Array(a), Type::Array(b)) => is_identity(&a.kind, &b.kind),
-        (Type::Map(k1, v1), Type::Map(k2, v2)) => is_identity(&k1.kind, &k2.kind) && is_identity(&v1.kind, &v2.kind),
+        (Type::Map(k1, v1), Type::Map(k2, v2)) => {
+            is_identity(&k1.kind, &k2.kind) && is_identity(&v1.kind, &v2.kind)
+        }
         (Type::Row(a), Type::Row(b)) => {
             a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_identity(&a.ty.kind, &b.ty.kind))
         }

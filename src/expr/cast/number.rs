@@ -29,7 +29,9 @@ fn whole(value: f64) -> Option<i64> {
 
 pub(super) fn to_double(input: Datum<'_>) -> Option<f64> {
     match input {
-        Datum::Int(_) | Datum::Float(_) | Datum::Double(_) | Datum::Decimal(_) => Some(arithmetic::to_double(input)),
+        Datum::Int(_) | Datum::Float(_) | Datum::Double(_) | Datum::Decimal(_) => {
+            Some(arithmetic::to_double(input))
+        }
         Datum::Bool(v) => Some(if v { 1.0 } else { 0.0 }),
         Datum::Str(text) => number_text::double(text),
         _ => None,
@@ -38,7 +40,9 @@ pub(super) fn to_double(input: Datum<'_>) -> Option<f64> {
 
 pub(super) fn to_float(input: Datum<'_>) -> Option<f32> {
     match input {
-        Datum::Int(_) | Datum::Float(_) | Datum::Double(_) | Datum::Decimal(_) => Some(arithmetic::to_float(input)),
+        Datum::Int(_) | Datum::Float(_) | Datum::Double(_) | Datum::Decimal(_) => {
+            Some(arithmetic::to_float(input))
+        }
         Datum::Bool(v) => Some(if v { 1.0 } else { 0.0 }),
         Datum::Str(text) => number_text::float(text),
         _ => None,

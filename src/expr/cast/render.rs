@@ -64,7 +64,9 @@ pub(in crate::expr) fn text_of(
         (_, Datum::Bytes(bytes)) => out.extend(String::from_utf8_lossy(bytes).bytes()),
         (_, Datum::Date(days)) => civil::write_date(days.into(), out),
         (Type::Time(precision), Datum::Time(millis)) => civil::write_time(millis.into(), *precision, out),
-        (Type::Timestamp(precision), Datum::Timestamp(at)) => civil::write_timestamp(at, *precision, b' ', out),
+        (Type::Timestamp(precision), Datum::Timestamp(at)) => {
+            civil::write_timestamp(at, *precision, b' ', out)
+        }
         (Type::TimestampLtz(precision), Datum::Timestamp(at)) => {
             civil::write_timestamp(zone?.local_of(at), *precision, b' ', out);
         }

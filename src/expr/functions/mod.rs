@@ -55,6 +55,7 @@ mod format_pattern;
 mod letter_case;
 mod like;
 mod number;
+mod round;
 mod round_time;
 mod similar;
 mod text;
@@ -74,6 +75,7 @@ const REGISTRY: &[&[Function]] = &[
     call_text::FUNCTIONS,
     call_time::FUNCTIONS,
     number::FUNCTIONS,
+    round::FUNCTIONS,
 ];
 
 /// A function that expressions may call.
@@ -146,8 +148,12 @@ impl Call<'_> {
         CompileError {
             at: None,
             message: format!("{name} cannot be applied to ({})", types.join(", ")),
-            help: if bare_null { "give NULL a type with CAST(NULL AS …)" } else { "cast the arguments first" }
-                .to_owned(),
+            help: if bare_null {
+                "give NULL a type with CAST(NULL AS …)"
+            } else {
+                "cast the arguments first"
+            }
+            .to_owned(),
         }
     }
 
@@ -254,14 +260,23 @@ impl TimeUnit {
 
 /// Functions that Flink has and this list leaves out, by family.
 const LEFT_OUT: &[(&str, &[&str])] = &[
-    ("regular expressions", &["REGEXP", "REGEXP_EXTRACT", "REGEXP_REPLACE", "REGEXP_EXTRACT_ALL", "REGEXP_COUNT"]),
-    ("JSON", &["JSON_VALUE", "JSON_QUERY", "JSON_EXISTS", "JSON_STRING", "JSON_OBJECT", "JSON_ARRAY", "IS_JSON"]),
+    (
+        "regular expressions",
+        &["REGEXP", "REGEXP_EXTRACT", "REGEXP_REPLACE", "REGEXP_EXTRACT_ALL", "REGEXP_COUNT"],
+    ),
+    (
+        "JSON",
+        &["JSON_VALUE", "JSON_QUERY", "JSON_EXISTS", "JSON_STRING", "JSON_OBJECT", "JSON_ARRAY", "IS_JSON"],
+    ),
     ("URLs", &["PARSE_URL", "URL_ENCODE", "URL_DECODE"]),
     (
         "the current time (a result must not depend on when it is computed)",
         &["NOW", "CURRENT_TIMESTAMP", "LOCALTIMESTAMP", "CURRENT_DATE", "CURRENT_TIME", "LOCALTIME"],
     ),
-    ("values that change by run", &["UUID", "RAND", "RAND_INTEGER", "CURRENT_DATABASE", "CURRENT_ROW_TIMESTAMP"]),
+    (
+        "values that change by run",
+        &["UUID", "RAND", "RAND_INTEGER", "CURRENT_DATABASE", "CURRENT_ROW_TIMESTAMP"],
+    ),
 ];
 
 /// The function called `name` with `given` arguments.
@@ -296,6 +311,17 @@ fn unknown(name: &str) -> CompileError {
 
 /// Functions that the binder reads itself.
 const FORMS: [&str; 13] = [
-    "CAST", "TRY_CAST", "COALESCE", "IFNULL", "NULLIF", "IF", "GREATEST", "LEAST", "MOD", "TRIM", "TYPEOF", "PROCTIME",
+    "CAST",
+    "TRY_CAST",
+    "COALESCE",
+    "IFNULL",
+    "NULLIF",
+    "IF",
+    "GREATEST",
+    "LEAST",
+    "MOD",
+    "TRIM",
+    "TYPEOF",
+    "PROCTIME",
     "TIMESTAMPADD",
 ];
