@@ -21,11 +21,13 @@ mod functions;
 mod ir;
 mod scope;
 mod syntax;
+pub mod text;
 mod zone;
 
 pub use expression::Expression;
 pub use scope::{Column, Scope};
 pub use syntax::{Parsed, parse_type};
+pub use zone::Zone;
 
 use std::fmt;
 

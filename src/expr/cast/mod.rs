@@ -19,6 +19,8 @@ use crate::error::Reason;
 use crate::model::civil::MILLIS_PER_DAY;
 use crate::model::{Datum, Timestamp, Type};
 
+pub(super) use render::text_of;
+
 /// A conversion between two types.
 #[derive(Clone, Debug)]
 pub(crate) struct Cast {

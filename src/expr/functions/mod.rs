@@ -55,6 +55,7 @@ mod format_pattern;
 mod letter_case;
 mod like;
 mod number;
+mod round;
 mod round_time;
 mod similar;
 mod text;
@@ -74,6 +75,7 @@ const REGISTRY: &[&[Function]] = &[
     call_text::FUNCTIONS,
     call_time::FUNCTIONS,
     number::FUNCTIONS,
+    round::FUNCTIONS,
 ];
 
 /// A function that expressions may call.
