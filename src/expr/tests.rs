@@ -49,19 +49,18 @@ fn arithmetic_keeps_types_and_refuses_to_wrap() {
     assert_eq!(constant("1 + 3000000000"), "Int(3000000001) BIGINT NOT NULL");
     assert_eq!(constant("7 / 2.0"), "Decimal(3.500000) DECIMAL(17, 6) NOT NULL");
     assert_eq!(constant("1.5 + 1"), "Decimal(2.5) DECIMAL(12, 1) NOT NULL");
-    assert_eq!(
-        constant("2147483647 + 1"),
-        "arithmetic_overflow: 2147483647 + 1 is not within -2147483648 to 2147483647"
-    );
+    let row = [Datum::Int(2_147_483_647)];
+    let message = "arithmetic_overflow: 2147483647 + 1 is not within -2147483648 to 2147483647";
+    assert_eq!(eval("user_id + 1", &row), message);
     assert_eq!(constant("-9223372036854775808"), "Int(-9223372036854775808) BIGINT NOT NULL");
-    assert_eq!(constant("1 / 0"), "division_by_zero: 1 is divided by zero");
+    assert_eq!(eval("user_id / 0", &row), "division_by_zero: 2147483647 is divided by zero");
 }
 
 #[test]
 fn logic_is_three_valued_and_stops_early() {
     assert_eq!(constant("TRUE AND UNKNOWN"), "Null BOOLEAN");
     assert_eq!(constant("FALSE AND 1 / 0 = 1"), "Bool(false) BOOLEAN NOT NULL");
-    assert_eq!(constant("1 / 0 = 1 AND FALSE"), "division_by_zero: 1 is divided by zero");
+    assert_eq!(eval("1 / user_id = 1 AND FALSE", &[Datum::Int(0)]), "division_by_zero: 1 is divided by zero");
     assert_eq!(constant("1 IN (2, NULL)"), "Null BOOLEAN");
     assert_eq!(constant("1 NOT IN (1, NULL)"), "Bool(false) BOOLEAN");
     assert_eq!(constant("5 BETWEEN SYMMETRIC 9 AND 1"), "Bool(true) BOOLEAN NOT NULL");
@@ -139,6 +138,17 @@ fn faults_say_where_and_what_to_write() {
         fault("NULL AND TRUE"),
         "Some(0) a condition must be BOOLEAN, not NULL; write UNKNOWN or CAST(NULL AS BOOLEAN)"
     );
+}
+
+#[test]
+fn what_has_no_value_for_any_row_is_refused_at_once() {
+    let fault = |text: &str| compile(text).unwrap_err().message;
+    assert_eq!(fault("amount + 1 / 0"), "1 is divided by zero (division_by_zero)");
+    assert_eq!(
+        fault("CASE WHEN flag THEN CAST('x' AS INT) ELSE 5 END"),
+        "CHAR(1) 'x' has no value as INT (cast_failed)"
+    );
+    assert_eq!(constant("CASE WHEN FALSE THEN CAST('x' AS INT) ELSE 5 END"), "Int(5) INT NOT NULL");
 }
 
 #[test]
