@@ -120,12 +120,12 @@ fn over_columns(vector: &Vector, settings: &Settings) -> Result<(), String> {
 fn as_constants(vector: &Vector, settings: &Settings) -> Result<(), String> {
     let text = with_constants(vector);
     let compiled = Expression::compile(&text, &Scope::default(), settings);
-    match (compiled, &vector.ty) {
-        (compiled, None) => refused(compiled),
+    match compiled {
+        compiled if vector.constant == "rejected" => refused(compiled),
         // What fails for every row may as well fail at once.
-        (Err(_), Some(_)) if vector.constant.starts_with("fault") => Ok(()),
-        (Err(error), Some(_)) => Err(format!("{text} is refused: {error}")),
-        (Ok(compiled), Some(_)) => outcome_is(&vector.constant, &compiled, &[]),
+        Err(_) if vector.constant.starts_with("fault") => Ok(()),
+        Err(error) => Err(format!("{text} is refused: {error}")),
+        Ok(compiled) => outcome_is(&vector.constant, &compiled, &[]),
     }
 }
 
