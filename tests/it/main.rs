@@ -9,6 +9,8 @@
     reason = "a test fails by panicking and lives in real time"
 )]
 
+/// Every scalar expression that Flink was asked for, against `tests/vectors/expressions.txt`.
+mod expressions;
 /// The order of `mod` lines in `src/lib.rs` is the layering.
 mod layering;
 
