@@ -184,7 +184,8 @@ fn ltz_of_number(call: Call<'_>) -> Result<Typed, CompileError> {
     if call.args.len() > 2 {
         return Err(call.mismatch());
     }
-    let unsupported = |precision: i64| format!("precision {precision} is neither 0 (seconds) nor 3 (milliseconds)");
+    let unsupported =
+        |precision: i64| format!("precision {precision} is neither 0 (seconds) nor 3 (milliseconds)");
     if let Some(Datum::Int(precision)) = call.constant(1)
         && !matches!(precision, 0 | 3)
     {

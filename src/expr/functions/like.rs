@@ -172,7 +172,9 @@ mod tests {
         assert!(like("abc", "a%") && like("abc", "a_c") && like("", "%") && like("😀", "_"));
         assert!(like("abc", "abc") && like("abc", "%c") && like("abc", "%b%") && like("abc", "%%b%%"));
         assert!(!like("abc", "A%") && !like("abc", "b") && !like("a", "a_") && !like("ab", "a"));
-        assert!(like("aXbXbc", "a%b_") && like("mississippi", "m%iss%pp_") && !like("mississippi", "m%iss%q"));
+        assert!(
+            like("aXbXbc", "a%b_") && like("mississippi", "m%iss%pp_") && !like("mississippi", "m%iss%q")
+        );
         assert!(like("a\\%c", "a\\%c") && !like("a%c", "a\\%c"));
     }
 

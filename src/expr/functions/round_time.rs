@@ -3,8 +3,8 @@
 //! Weeks start on Sunday here. CEIL of an exact boundary is itself, and it looks
 //! at milliseconds alone: microseconds raise nothing.
 
-use super::fields::day_of_week;
 use super::TimeUnit;
+use super::fields::day_of_week;
 use crate::model::civil::{MILLIS_PER_DAY, civil_from_days, days_from_civil};
 
 /// The start of the unit that a local time in milliseconds lies in.

@@ -154,7 +154,9 @@ mod tests {
     fn the_whole_text_must_match() {
         assert!(similar("abc", "a(b|x)c") && similar("abc", "a%") && similar("abc", "[a-c]+"));
         assert!(!similar("abc", "b") && !similar("abc", "a|b") && similar("abc", "a.c"));
-        assert!(similar("a1", "a[[:DIGIT:]]") && similar("a1", "[[:alnum:]]{2}") && !similar("é", "[[:ALPHA:]]"));
+        assert!(
+            similar("a1", "a[[:DIGIT:]]") && similar("a1", "[[:alnum:]]{2}") && !similar("é", "[[:ALPHA:]]")
+        );
     }
 
     #[test]

@@ -46,8 +46,7 @@ impl Pattern {
         let (days, clock) = split_millis(local.millis);
         let (year, month, day) = civil_from_days(days);
         let nano_of_second = i64::from(local.nano_of_second());
-        let parts =
-            Parts { days, year, month: month.into(), day: day.into(), clock, nano_of_second, offset };
+        let parts = Parts { days, year, month: month.into(), day: day.into(), clock, nano_of_second, offset };
         write_items(&self.items, &parts, out);
     }
 }
