@@ -40,16 +40,22 @@ impl Worker {
     ///
     /// # Errors
     /// A plan that cannot be built: [`crate::error::Kind::Definition`].
-    pub fn with_rows(plan: &Plan, shard: ShardId, groups: KeyGroups, partitions: PartitionTable) -> Result<Self> {
+    pub fn with_rows(
+        plan: &Plan,
+        shard: ShardId,
+        groups: KeyGroups,
+        partitions: PartitionTable,
+    ) -> Result<Self> {
         let shape = Shape {
             times: plan.normalize.as_ref().is_some_and(|normalize| normalize.ttl.is_some()),
             rows: plan.sink.encoding != Encoding::UpsertBySourceKey,
         };
         let normalizer = plan.normalize.as_ref().map(|normalize| {
             let state = Box::new(MemoryState::new(shape));
-            Normalizer::new(normalize, plan.source.layout(), state, partitions.clone())
+            Normalizer::new(normalize, &plan.source, state, partitions.clone())
         });
-        let forwards = plan.source.kind == SourceKind::UpsertKafka && plan.source.value_includes_key;
+        let keyed = plan.source.kind == SourceKind::UpsertKafka;
+        let forwards = keyed && plan.source.value_includes_key && !plan.source.key_mismatch_is_error;
         Ok(Self {
             shard,
             normalizer,
@@ -57,7 +63,7 @@ impl Worker {
             emitter: Emitter::new(plan, RowWriter::rows(plan.project.layout())),
             flights: Flights::default(),
             align: Alignment::new(shard, groups.parallelism(), forwards),
-            intake: Intake::new(plan, groups)?,
+            intake: Intake::new(plan, groups, partitions.clone())?,
             partitions,
             resolved: Vec::new(),
             faulty: false,
