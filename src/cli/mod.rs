@@ -7,6 +7,7 @@ mod definition;
 mod exit;
 mod output;
 mod schema;
+pub mod test;
 mod validate;
 
 pub use exit::Exit;
@@ -32,6 +33,7 @@ struct Cli {
 enum Command {
     Validate(validate::Args),
     Schema(schema::Args),
+    Test(test::Args),
 }
 
 /// Runs the command that the process was started with.
@@ -44,6 +46,7 @@ pub fn main() -> ExitCode {
     let exit = match &cli.command {
         Command::Validate(args) => validate::run(args, cli.output),
         Command::Schema(args) => schema::run(args, cli.output),
+        Command::Test(args) => test::run(args, cli.output),
     };
     exit.into()
 }
