@@ -192,3 +192,84 @@ fn a_long_chain_of_conditions_is_no_deep_tree() {
     let sum = vec!["user_id"; 5000].join(" + ");
     assert!(compile(&sum).is_err());
 }
+
+#[test]
+fn words_that_sql_knows_are_still_names_of_columns() {
+    let names = [
+        "timestamp",
+        "date",
+        "time",
+        "value",
+        "key",
+        "user",
+        "position",
+        "offset",
+        "partition",
+        "interval",
+        "year",
+        "left",
+        "map",
+        "row",
+        "array",
+        "type",
+        "name",
+        "order_amount",
+        "currentDate",
+        "unknown",
+        "topic",
+        "cast",
+    ];
+    let column = |name: &&str| Column {
+        qualifier: "t".to_owned(),
+        name: (*name).to_owned(),
+        ty: Type::Int.not_null(),
+    };
+    let scope = Scope { columns: names.iter().map(column).collect() };
+    for (i, name) in names.iter().enumerate() {
+        let qualified = Expression::compile(&format!("t.{name}"), &scope, &settings());
+        assert_eq!(qualified.map(|e| e.as_column()), Ok(Some(i)), "t.{name}");
+        let quoted = Expression::compile(&format!("`{name}` + 1"), &scope, &settings());
+        assert_eq!(quoted.map(|e| e.columns()), Ok(vec![i]), "`{name}`");
+        if *name == "interval" {
+            continue; // begins a literal
+        }
+        let bare = Expression::compile(name, &scope, &settings());
+        assert_eq!(bare.map(|e| e.as_column()), Ok(Some(i)), "{name}");
+    }
+}
+
+#[test]
+fn operators_of_other_systems_are_refused_by_name() {
+    let fault = |text: &str| compile(text).unwrap_err().to_string();
+    assert_eq!(fault("user_id == 1"), "there is no operator ==; write =");
+    assert_eq!(fault("user_id <=> 1"), "there is no operator <=>");
+    assert_eq!(fault("user_id::BIGINT"), "this way to cast is not Flink's; use CAST or TRY_CAST");
+    assert_eq!(fault("name ILIKE 'a%'"), "there is no operator ILIKE; use LOWER(x) LIKE …");
+    assert_eq!(fault("user_id IN (SELECT 1)"), "IN takes a list of values here, not a query");
+    assert_eq!(
+        fault("COUNT(*)"),
+        "COUNT is not called with plain arguments; aggregates and windows are not scalar expressions"
+    );
+    assert_eq!(fault("LENGTH(name)"), "there is no function LENGTH; did you mean CHAR_LENGTH?");
+    assert_eq!(
+        fault("NOW()"),
+        "NOW is not supported: functions for the current time (a result must not depend on when it is computed) are not part of this version"
+    );
+}
+
+#[test]
+fn nesting_up_to_the_limit_fits_the_stack() {
+    for (open, close) in
+        [("(", ")"), ("ABS(", ")"), ("CASE WHEN user_id = 1 THEN 1 ELSE ", " END"), ("- ", "")]
+    {
+        for depth in [20, 40, 80, 160, 1000] {
+            let text = format!("{}user_id{}", open.repeat(depth), close.repeat(depth));
+            if let Ok(expression) = compile(&text) {
+                let arena = Bump::new();
+                assert!(expression.eval(&[Datum::Int(7)][..], &arena).is_ok());
+            } else {
+                assert!(depth > 40, "{open} {depth}");
+            }
+        }
+    }
+}

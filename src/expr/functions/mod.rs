@@ -305,9 +305,29 @@ fn unknown(name: &str) -> CompileError {
         return CompileError { at: None, message, help: String::new() };
     }
     let names = all().map(|f| f.name).chain(FORMS).filter(|n| !n.contains([' ', '|']));
-    let help = scope::nearest(name, names).map(|near| format!("did you mean {near}?")).unwrap_or_default();
+    let foreign = FOREIGN.iter().find(|(other, _)| *other == name).map(|(_, ours)| *ours);
+    let nearest = foreign.or_else(|| scope::nearest(name, names));
+    let help = nearest.map(|near| format!("did you mean {near}?")).unwrap_or_default();
     CompileError { at: None, message: format!("there is no function {name}"), help }
 }
+
+/// Names that other systems use, and what does the same here.
+const FOREIGN: [(&str, &str); 14] = [
+    ("LENGTH", "CHAR_LENGTH"),
+    ("LEN", "CHAR_LENGTH"),
+    ("NVL", "IFNULL"),
+    ("ISNULL", "IFNULL"),
+    ("IIF", "IF"),
+    ("STRPOS", "POSITION"),
+    ("DATEADD", "TIMESTAMPADD"),
+    ("DATE_ADD", "TIMESTAMPADD"),
+    ("DATEDIFF", "TIMESTAMPDIFF"),
+    ("DATE_DIFF", "TIMESTAMPDIFF"),
+    ("DATE_TRUNC", "FLOOR(… TO DAY)"),
+    ("TO_CHAR", "DATE_FORMAT"),
+    ("UCASE", "UPPER"),
+    ("LCASE", "LOWER"),
+];
 
 /// Functions that the binder reads itself.
 const FORMS: [&str; 13] = [
@@ -325,3 +345,6 @@ const FORMS: [&str; 13] = [
     "PROCTIME",
     "TIMESTAMPADD",
 ];
+
+#[cfg(test)]
+mod tests;
