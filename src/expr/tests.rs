@@ -69,6 +69,22 @@ fn logic_is_three_valued_and_stops_early() {
 }
 
 #[test]
+fn a_long_list_is_searched() {
+    let numbers: Vec<String> = (0..50).map(|i| (i * 37 % 101).to_string()).collect();
+    let list = format!("user_id IN ({})", numbers.join(", "));
+    for (value, found) in
+        [(0, true), (37, true), (1, numbers.contains(&"1".to_owned())), (101, false), (-1, false)]
+    {
+        assert_eq!(eval(&list, &[Datum::Int(value)]), format!("Bool({found}) BOOLEAN NOT NULL"));
+    }
+    let names = "name NOT IN ('g', 'b', 'a', 'f', 'c', 'e', 'd', 'h', 'é')";
+    let row = |name| [Datum::Null, Datum::Null, name];
+    assert_eq!(eval(names, &row(Datum::Str("é"))), "Bool(false) BOOLEAN");
+    assert_eq!(eval(names, &row(Datum::Str("ee"))), "Bool(true) BOOLEAN");
+    assert_eq!(eval(names, &row(Datum::Null)), "Null BOOLEAN");
+}
+
+#[test]
 fn columns_are_read_by_position() {
     let row = [Datum::Int(7), Datum::Null, Datum::Str("ann"), Datum::Int(7), Datum::Bool(true)];
     assert_eq!(eval("orders.user_id = u.id", &row), "Bool(true) BOOLEAN");
@@ -270,6 +286,78 @@ fn nesting_up_to_the_limit_fits_the_stack() {
             } else {
                 assert!(depth > 40, "{open} {depth}");
             }
+        }
+    }
+}
+
+/// Pieces that random expressions are made of.
+const PIECES: [&str; 48] = [
+    "user_id",
+    "amount",
+    "name",
+    "u.id",
+    "flag",
+    "NULL",
+    "TRUE",
+    "UNKNOWN",
+    "1",
+    "0",
+    "-7",
+    "2.5",
+    "1e3",
+    "'a'",
+    "'12'",
+    "x'0a'",
+    "9223372036854775807",
+    "(",
+    ")",
+    "+",
+    "-",
+    "*",
+    "/",
+    "%",
+    "||",
+    "=",
+    "<>",
+    "<",
+    "AND",
+    "OR",
+    "NOT",
+    "IS NULL",
+    "IN (1, 2)",
+    "BETWEEN 1 AND",
+    "LIKE",
+    "CASE WHEN",
+    "THEN",
+    "ELSE",
+    "END",
+    "CAST(",
+    "AS INT)",
+    "AS DECIMAL(5,2))",
+    "TRY_CAST(",
+    "INTERVAL '1' DAY",
+    "DATE '2024-01-31'",
+    "COALESCE(",
+    ",",
+    "ROUND(",
+];
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn no_text_and_no_row_brings_the_engine_down(
+        picks in proptest::collection::vec(0..PIECES.len(), 1..14),
+        id in proptest::prelude::any::<i32>(),
+        amount in proptest::prelude::any::<i64>(),
+        name in ".*",
+    ) {
+        let text: Vec<&str> = picks.iter().map(|i| PIECES[*i]).collect();
+        if let Ok(expression) = compile(&text.join(" ")) {
+            let row =
+                [Datum::Int(id.into()), Datum::Int(amount), Datum::Str(&name), Datum::Null, Datum::Bool(true)];
+            let arena = Bump::new();
+            let _ = expression.eval(&row[..], &arena);
         }
     }
 }
