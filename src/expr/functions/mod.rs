@@ -270,6 +270,42 @@ const LEFT_OUT: &[(&str, &[&str])] = &[
     ),
     ("URLs", &["PARSE_URL", "URL_ENCODE", "URL_DECODE"]),
     (
+        "hashes and codecs other than MD5 and SHA256",
+        &[
+            "SHA1",
+            "SHA224",
+            "SHA384",
+            "SHA512",
+            "SHA2",
+            "TO_BASE64",
+            "FROM_BASE64",
+            "HEX",
+            "UNHEX",
+            "ENCODE",
+            "DECODE",
+        ],
+    ),
+    (
+        "arrays and maps",
+        &[
+            "CARDINALITY",
+            "ELEMENT",
+            "ARRAY_CONTAINS",
+            "ARRAY_JOIN",
+            "MAP_KEYS",
+            "MAP_VALUES",
+            "STR_TO_MAP",
+            "SPLIT",
+        ],
+    ),
+    (
+        "trigonometry",
+        &[
+            "SIN", "COS", "TAN", "COT", "ASIN", "ACOS", "ATAN", "ATAN2", "PI", "DEGREES", "RADIANS", "SINH",
+            "COSH",
+        ],
+    ),
+    (
         "the current time (a result must not depend on when it is computed)",
         &["NOW", "CURRENT_TIMESTAMP", "LOCALTIMESTAMP", "CURRENT_DATE", "CURRENT_TIME", "LOCALTIME"],
     ),
@@ -297,6 +333,12 @@ pub(crate) fn find(name: &str, given: usize) -> Result<&'static Function, Compil
 
 fn all() -> impl Iterator<Item = &'static Function> {
     REGISTRY.iter().flat_map(|list| list.iter())
+}
+
+/// Names that can be written as a call, with the fewest and most arguments.
+#[cfg(test)]
+pub(super) fn signatures() -> impl Iterator<Item = (&'static str, usize, usize)> {
+    all().filter(|f| !f.name.contains([' ', '|'])).map(|f| (f.name, f.args.0, f.args.1))
 }
 
 fn unknown(name: &str) -> CompileError {
