@@ -66,10 +66,10 @@ struct Stress {
 impl Stress {
     fn new() -> Self {
         let columns = columns();
-        let column = |(i, (kind, _)): (usize, &(Type, Vec<Datum<'static>>))| Column {
+        let column = |(i, (kind, values)): (usize, &(Type, Vec<Datum<'static>>))| Column {
             qualifier: String::new(),
             name: format!("c{i}"),
-            ty: kind.clone().nullable(),
+            ty: DataType { kind: kind.clone(), nullable: values.contains(&Datum::Null) },
         };
         let scope = Scope { columns: columns.iter().enumerate().map(column).collect() };
         // Row r, shifted by s, pairs each edge with each.
