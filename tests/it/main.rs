@@ -23,6 +23,9 @@ mod database;
 /// The program as a process.
 mod replica;
 
+/// Golden cases in the format of `lookaside test`.
+mod cases;
+
 /// The whole path on real servers: replicas that come, go and die.
 mod end_to_end;
 
