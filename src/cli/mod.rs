@@ -4,6 +4,7 @@
 //! output can be piped. Every command takes `--output json`.
 
 mod definition;
+mod explain;
 mod exit;
 mod output;
 mod schema;
@@ -31,6 +32,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Validate(validate::Args),
+    Explain(explain::Args),
     Schema(schema::Args),
 }
 
@@ -43,6 +45,7 @@ pub fn main() -> ExitCode {
     };
     let exit = match &cli.command {
         Command::Validate(args) => validate::run(args, cli.output),
+        Command::Explain(args) => explain::run(args, cli.output),
         Command::Schema(args) => schema::run(args, cli.output),
     };
     exit.into()

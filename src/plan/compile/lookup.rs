@@ -2,13 +2,13 @@
 
 use crate::config::options::{Role, TableOptions};
 use crate::config::{Definition, Fault, LookupDefinition};
-use crate::expr::Expression;
 use crate::model::DataType;
 
 use super::super::{CachePlan, DimensionConnector, JoinKind, KeyPart};
 use super::context::Context;
 use super::joined::Joined;
 use super::schema::Schema;
+use super::term::Term;
 use super::{condition, dimension};
 
 /// One lookup step over the full joined row.
@@ -35,11 +35,13 @@ pub(super) struct LookupDraft {
 pub(super) struct Condition {
     /// The lookup key with the position of each column in `columns`, ascending.
     pub key: Vec<(usize, KeyPart)>,
+    /// What each part of `key` is compared with, as written.
+    pub key_sql: Vec<String>,
     /// Positions in `key` of the parts that are no constants, in the order of the condition.
     pub hash_order: Vec<usize>,
-    pub pre_filter: Vec<Expression>,
-    pub dimension_filter: Vec<Expression>,
-    pub residual: Vec<Expression>,
+    pub pre_filter: Vec<Term>,
+    pub dimension_filter: Vec<Term>,
+    pub residual: Vec<Term>,
 }
 
 impl LookupDraft {

@@ -24,6 +24,7 @@ mod sink;
 mod sink_key;
 mod source;
 mod stream;
+mod term;
 mod topics;
 mod unused;
 mod url;
@@ -31,7 +32,7 @@ mod wheres;
 
 use crate::config::{Definition, Fault};
 
-use super::Plan;
+use super::{Plan, PlanSql};
 use context::Context;
 
 /// Compiles a definition.
@@ -39,15 +40,23 @@ use context::Context;
 /// # Errors
 /// Every fault, those that reading the definition found included.
 pub fn compile(definition: &Definition) -> Result<Plan, Vec<Fault>> {
+    compile_with_sql(definition).map(|(plan, _)| plan)
+}
+
+/// Compiles a definition and keeps the SQL of its expressions, for `explain`.
+///
+/// # Errors
+/// As [`compile`].
+pub fn compile_with_sql(definition: &Definition) -> Result<(Plan, PlanSql), Vec<Fault>> {
     let mut context = Context::new(definition);
-    match compile_with(&mut context, definition) {
-        Some(plan) if context.faults.is_empty() => Ok(plan),
+    match compile_in(&mut context, definition) {
+        Some(compiled) if context.faults.is_empty() => Ok(compiled),
         _ => Err(context.faults.into_sorted()),
     }
 }
 
 /// `None`, or faults in the context, when there is no plan.
-fn compile_with(context: &mut Context, definition: &Definition) -> Option<Plan> {
+fn compile_in(context: &mut Context, definition: &Definition) -> Option<(Plan, PlanSql)> {
     let job = job::compile(context, definition);
     let name = job::name(context, definition);
     unused::check(context, definition);
@@ -82,5 +91,5 @@ fn compile_with(context: &mut Context, definition: &Definition) -> Option<Plan> 
         notes: std::mem::take(&mut context.notes),
     };
     source::name_group(&mut plan);
-    Some(plan)
+    Some((plan, pruned.sql))
 }
