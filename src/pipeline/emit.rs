@@ -149,10 +149,13 @@ impl Emitter {
                 self.writer.write(RowKind::Delete, self.projector.deletion(stream, bump)?, out)?;
             }
         }
-        if let Some(place) = place
-            && (new != stored || change.after.is_none())
-        {
-            state.mark(place, new);
+        match place {
+            Some(place) if new != stored || change.after.is_none() => state.mark(place, new),
+            None if new == SentMark::Sent => {
+                let place = state.insert_rowless(state_key(change, arena), change.origin.partition);
+                state.mark(place, new);
+            }
+            _ => {}
         }
         Ok(())
     }
@@ -185,7 +188,10 @@ impl Emitter {
         drop(old);
         self.unmatched += u64::from(change.after.is_some() && rows == 0);
         match (place, change.after) {
-            (Some(place), Some(stream)) if rows != 0 => {
+            (place, Some(stream)) if rows != 0 => {
+                let place = place.unwrap_or_else(|| {
+                    state.insert_rowless(state_key(change, arena), change.origin.partition)
+                });
                 let stream = stream.of(arena);
                 state.set_sent_rows(place, SentRows { stream, dimensions: &*dimensions, rows });
             }
@@ -196,8 +202,13 @@ impl Emitter {
     }
 }
 
+fn state_key<'a>(change: &Change, arena: &'a [u8]) -> StateKey<'a> {
+    StateKey { hash: change.hash, bytes: change.key.of(arena) }
+}
+
+/// The entry of a key. It is gone where an earlier deletion was emitted and the key was deleted once more since.
 fn find(state: &dyn KeyedState, change: &Change, arena: &[u8]) -> Option<Place> {
-    state.find_near(change.place, StateKey { hash: change.hash, bytes: change.key.of(arena) })
+    state.find_near(change.place, state_key(change, arena))
 }
 
 fn sent_mark(state: &dyn KeyedState, place: Option<Place>) -> SentMark {

@@ -52,9 +52,10 @@ impl Worker {
         };
         let normalizer = plan.normalize.as_ref().map(|normalize| {
             let state = Box::new(MemoryState::new(shape));
-            Normalizer::new(normalize, plan.source.layout(), state, partitions.clone())
+            Normalizer::new(normalize, &plan.source, state, partitions.clone())
         });
-        let forwards = plan.source.kind == SourceKind::UpsertKafka && plan.source.value_includes_key;
+        let keyed = plan.source.kind == SourceKind::UpsertKafka;
+        let forwards = keyed && plan.source.value_includes_key && !plan.source.key_mismatch_is_error;
         Ok(Self {
             shard,
             normalizer,
@@ -62,7 +63,7 @@ impl Worker {
             emitter: Emitter::new(plan, RowWriter::rows(plan.project.layout())),
             flights: Flights::default(),
             align: Alignment::new(shard, groups.parallelism(), forwards),
-            intake: Intake::new(plan, groups)?,
+            intake: Intake::new(plan, groups, partitions.clone())?,
             partitions,
             resolved: Vec::new(),
             faulty: false,
