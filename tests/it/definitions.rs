@@ -73,7 +73,7 @@ fn faults_have_a_form_for_machines() {
     let faults = faults(Path::new("tests/definitions/options.yaml"));
     let fault = faults.iter().find(|fault| fault.what.contains("lookup.cachee")).unwrap().to_json();
     assert_eq!(fault["file"], "options.yaml");
-    assert_eq!((fault["line"].as_u64(), fault["column"].as_u64()), (Some(26), Some(5)));
+    assert_eq!((fault["line"].as_u64(), fault["column"].as_u64()), (Some(27), Some(5)));
     assert_eq!(fault["nearest"], "lookup.cache");
 }
 

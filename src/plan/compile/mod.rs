@@ -12,6 +12,7 @@ mod condition;
 mod context;
 mod dimension;
 mod format;
+mod hashes;
 mod job;
 mod joined;
 mod lookup;
@@ -61,24 +62,25 @@ fn compile_in(context: &mut Context, definition: &Definition) -> Option<(Plan, P
     let name = job::name(context, definition);
     unused::check(context, definition);
     let stream = stream::resolve(context, definition);
+    let tables = lookup::resolve_all(context, definition);
     let sink_table = sink::resolve(context, definition);
-    let (stream, sources) = stream?;
-    let mut row = joined::Joined::of_stream(&stream);
-    let lookups = lookup::compile_all(context, definition, &mut row);
     // A table that could not be read would make every column of it unknown.
-    let lookups = lookups?;
+    let ((stream, source), tables) = (stream?, tables?);
+    let mut row = joined::Joined::of_stream(&stream);
+    let mut complete = stream.schema.complete && tables.iter().all(lookup::Resolved::is_complete);
+    let lookups = lookup::compile_all(context, tables, &mut row);
     let filters = wheres::compile(context, definition, &stream, &row);
     let selected = select::compile(context, definition, &stream, &row);
-    let (selected, sink_table) = (selected?, sink_table?);
+    let (source, selected, sink_table) = (source?, selected?, sink_table?);
+    complete &= sink_table.schema.complete;
+    if !complete {
+        return None;
+    }
     let output = output::compile(context, selected, &sink_table)?;
-    let sink = sink::compile(
-        context,
-        sink_table,
-        &output,
-        sink_key::Input { stream: &stream, lookups: &lookups, row: &row },
-    )?;
+    let input = sink_key::Input { stream: &stream, lookups: &lookups, row: &row };
+    let sink = sink::compile(context, sink_table, &output, &input)?;
     let drafts = prune::Drafts { stream, lookups, filters, output };
-    let pruned = prune::prune(drafts, sources, &job);
+    let pruned = prune::prune(drafts, source, &job);
     let mut plan = Plan {
         name: name?,
         source: pruned.source,
@@ -91,5 +93,6 @@ fn compile_in(context: &mut Context, definition: &Definition) -> Option<(Plan, P
         notes: std::mem::take(&mut context.notes),
     };
     source::name_group(&mut plan);
+    hashes::check(context, definition, &plan);
     Some((plan, pruned.sql))
 }
