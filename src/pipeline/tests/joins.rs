@@ -248,11 +248,12 @@ fn a_second_lookup_sees_the_columns_of_the_first() {
              +I(3,∅,∅,7) +I(4,eve,∅,8) -U(1,alice,Rome,5) -U(1,alice,Roma,5) +U(1,alice,Rome,9) \
              +U(1,alice,Roma,9) -D(2,bob,Oslo,6) -D(2,rob,Rome,6) -D(2,rob,Roma,6)",
         );
-        two_lookups(hash, [Left, Inner]).check(input, &{
+        two_lookups(hash, [Left, Inner]).check(
+            input,
             "+I(1,alice,Rome,5) +I(1,alice,Roma,5) +I(2,bob,Oslo,6) +I(2,rob,Rome,6) +I(2,rob,Roma,6) \
              -U(1,alice,Rome,5) -U(1,alice,Roma,5) +U(1,alice,Rome,9) +U(1,alice,Roma,9) \
-             -D(2,bob,Oslo,6) -D(2,rob,Rome,6) -D(2,rob,Roma,6)"
-        });
+             -D(2,bob,Oslo,6) -D(2,rob,Rome,6) -D(2,rob,Roma,6)",
+        );
     }
 }
 
