@@ -10,9 +10,10 @@ use jiff::tz::TimeZone;
 use sqlx::mysql::{MySql, MySqlRow};
 use sqlx::{Column, Decode, Row, Type as _, TypeInfo, ValueRef};
 
+use crate::model::civil::{MILLIS_PER_DAY, civil_from_days, split_millis};
 use crate::model::{Datum, Decimal, Timestamp, Type};
 
-use super::calendar::{self, DAY};
+use super::temporal::day_number;
 
 /// How a column of a result set is written on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -208,11 +209,11 @@ fn read_time(bytes: &[u8], declared: &Type) -> Result<Datum<'static>, String> {
 /// `[length][year: 2][month][day][hour][minute][second][micros: 4]`, cut short where zeros follow.
 fn read_date(wire: Wire, bytes: &[u8], declared: &Type, zone: &TimeZone) -> Result<Datum<'static>, String> {
     let part = |i: usize| bytes.get(i).copied().unwrap_or(0);
-    let year = i64::from(part(1)) | i64::from(part(2)) << 8;
-    let Some(days) = calendar::day_number(year, part(3), part(4)) else { return Ok(Datum::Null) };
+    let year = u16::from_le_bytes([part(1), part(2)]);
+    let Some(days) = day_number(year, part(3), part(4)) else { return Ok(Datum::Null) };
     let seconds = (i64::from(part(5)) * 60 + i64::from(part(6))) * 60 + i64::from(part(7));
     let micros = u32::from_le_bytes([part(8), part(9), part(10), part(11)]);
-    let millis = days * DAY + seconds * 1000 + i64::from(micros / 1000);
+    let millis = days * MILLIS_PER_DAY + seconds * 1000 + i64::from(micros / 1000);
     let time = Timestamp { millis, nanos: micros % 1000 * 1000 };
     match (wire, declared) {
         (Wire::Date, Type::Date) => Ok(Datum::Date(i32::try_from(days).unwrap_or(0))),
@@ -236,13 +237,13 @@ fn local(instant: Timestamp, zone: &TimeZone) -> Timestamp {
 /// The instant at which clocks of `zone` show a local time (the earlier one
 /// where they show it twice); `None` outside of the range of instants.
 pub(super) fn instant(local: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
-    let day = calendar::civil(local.millis.div_euclid(DAY));
-    let second = local.millis.rem_euclid(DAY) / 1000;
-    let date = jiff::civil::date(i16::try_from(day.0).ok()?, day.1.cast_signed(), day.2.cast_signed());
-    let clock = [second / 3600, second / 60 % 60, second % 60].map(|part| part as i8);
-    let shown = date.at(clock[0], clock[1], clock[2], 0);
+    let (days, millis_of_day) = split_millis(local.millis);
+    let (year, month, day) = civil_from_days(days);
+    let date = jiff::civil::Date::new(i16::try_from(year).ok()?, month as i8, day as i8).ok()?;
+    let second = millis_of_day / 1000;
+    let shown = date.at((second / 3600) as i8, (second / 60 % 60) as i8, (second % 60) as i8, 0);
     let at = zone.to_ambiguous_timestamp(shown).compatible().ok()?;
-    let millis = at.as_second() * 1000 + local.millis.rem_euclid(1000);
+    let millis = at.as_second() * 1000 + millis_of_day % 1000;
     Some(Timestamp { millis, nanos: local.nanos })
 }
 
@@ -300,7 +301,7 @@ mod tests {
         let Ok(Datum::Timestamp(shown)) = read(Wire::Instant, &Type::Timestamp(3), &noon_utc, &zone) else {
             panic!("no timestamp");
         };
-        assert_eq!(shown.millis % DAY, 14 * 3_600_000);
+        assert_eq!(shown.millis % MILLIS_PER_DAY, 14 * 3_600_000);
         assert_eq!(instant(shown, &zone).unwrap().millis, shown.millis - 2 * 3_600_000);
     }
 

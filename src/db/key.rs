@@ -12,12 +12,12 @@
 
 use jiff::tz::TimeZone;
 
-use crate::model::{Datum, Decimal, Timestamp, Type};
+use crate::model::{Datum, Decimal, Type};
 
-use super::calendar::{self, DAY};
 use super::catalog::ColumnInfo;
 use super::cells;
 use super::compatibility::Family;
+use super::temporal;
 
 /// Characters of a text key in a batch; longer ones are compared alone.
 const TEXT_MIN: u64 = 255;
@@ -196,14 +196,15 @@ impl KeyColumn {
             (Kind::Text { repertoire, chars, .. }, Datum::Str(text)) => text_part(text, *repertoire, *chars),
             (Kind::Binary, Datum::Bytes(bytes)) => Some(bytes_part(bytes)),
             (Kind::Binary, Datum::Str(text)) => Some(bytes_part(text.as_bytes())),
-            (Kind::Date, Datum::Date(days)) => calendar::date_text(days.into()).map(text_batched),
+            (Kind::Date, Datum::Date(days)) => temporal::date_text(days.into()).map(text_batched),
             (Kind::Time { digits }, Datum::Time(millis)) => {
-                let text = clock_text(Timestamp::from_millis(millis.into()), *digits)?;
-                Some(text_batched(text))
+                temporal::time_text(millis, *digits).map(text_batched)
             }
-            (Kind::DateTime { digits }, Datum::Timestamp(time)) => date_time(time, *digits),
+            (Kind::DateTime { digits }, Datum::Timestamp(time)) => {
+                temporal::timestamp_text(time, *digits).map(text_batched)
+            }
             (Kind::Instant { digits, zone }, Datum::Timestamp(time)) => {
-                date_time(cells::instant(time, zone)?, *digits)
+                temporal::timestamp_text(cells::instant(time, zone)?, *digits).map(text_batched)
             }
             (Kind::Plain, Datum::Str(text)) => Some(alone(Bind::Text(text.to_owned()))),
             (Kind::Plain, value) => Some(alone(number(whole_number(value)?)?)),
@@ -320,23 +321,10 @@ fn in_latin1(c: char) -> bool {
     matches!(c, '\0'..='\u{7f}' | '\u{a0}'..='\u{ff}') || UPPER.contains(c)
 }
 
-/// A time of day with the column's digits; `None` if it has more.
-fn clock_text(time: Timestamp, digits: u8) -> Option<String> {
-    if time.truncate(digits) != time {
-        return None;
-    }
-    let second = time.millis.rem_euclid(DAY) / 1000;
-    Some(calendar::time_text(second, time.nano_of_second(), digits))
-}
-
-fn date_time(time: Timestamp, digits: u8) -> Option<Part> {
-    let date = calendar::date_text(time.millis.div_euclid(DAY))?;
-    Some(text_batched(format!("{date} {}", clock_text(time, digits)?)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Timestamp;
 
     fn column(data_type: &str, column_type: &str) -> ColumnInfo {
         ColumnInfo {

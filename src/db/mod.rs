@@ -10,7 +10,6 @@
 //!
 //! SQL is the subset that MySQL 8 and MariaDB 10.6 both accept.
 
-mod calendar;
 pub mod catalog;
 mod cells;
 pub mod compatibility;
@@ -21,6 +20,7 @@ mod key;
 mod retry;
 mod start;
 mod statement;
+pub(crate) mod temporal;
 mod zone;
 
 pub use connections::{CONNECTIONS_MAX, Connections, Databases, Freshness, Lease};
