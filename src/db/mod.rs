@@ -10,6 +10,8 @@
 //!
 //! SQL is the subset that MySQL 8 and MariaDB 10.6 both accept.
 
+mod answer;
+mod ask;
 pub mod catalog;
 mod cells;
 pub mod compatibility;
@@ -18,15 +20,17 @@ mod dimension;
 mod failure;
 mod key;
 mod retry;
+mod spec;
 mod start;
 mod statement;
 pub(crate) mod temporal;
 mod zone;
 
 pub use connections::{CONNECTIONS_MAX, Connections, Databases, Freshness, Lease};
-pub use dimension::{Access, MysqlDimension, Observer, StatementReport};
+pub use dimension::MysqlDimension;
 pub use failure::Failure;
 pub use retry::pause_before;
+pub use spec::{Access, DimensionSpec, Observer, STATEMENT_TIMEOUT, StatementReport};
 pub use start::{LiveTable, nearest};
 pub(crate) use statement::quoted;
 pub use zone::time_zone;
