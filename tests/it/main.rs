@@ -20,9 +20,14 @@ mod topic;
 mod database;
 /// The program as a process.
 mod replica;
+/// A TCP proxy in front of a real server.
+mod proxy;
 
 /// The whole path on real servers: replicas that come, go and die.
 mod end_to_end;
 
 /// Key groups, against vectors that Flink printed.
 mod keygroups;
+
+/// Batched lookups on the real database: equality, types, failures.
+mod mysql_lookup;
