@@ -85,6 +85,13 @@ impl MysqlDimension {
         &self.notes
     }
 
+    /// The statement that lookups send: one parameter, a JSON array of keys
+    /// (or, on a server without JSON_TABLE, one plain select per key).
+    #[must_use]
+    pub fn statement(&self) -> String {
+        self.asker.texts.batch.clone().unwrap_or_else(|| self.asker.texts.plain(1))
+    }
+
     /// The rows of each key, aligned with `keys` and in the order of the table's own key.
     /// Keys are packed by the layout of the lookup's key parts and hold no NULL.
     ///

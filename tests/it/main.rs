@@ -29,5 +29,9 @@ mod end_to_end;
 /// Key groups, against vectors that Flink printed.
 mod keygroups;
 
-/// Batched lookups on the real database: equality, types, failures.
+/// Batched lookups on the real database: the answer of a batch is that of plain selects.
 mod mysql_lookup;
+/// Values of the real database, read as the declared types.
+mod mysql_values;
+/// A database that refuses, breaks off or is not as declared.
+mod mysql_faults;
