@@ -105,7 +105,8 @@ impl Connections {
             .no_engine_substitution(false)
             .statement_cache_capacity(STATEMENTS_MAX)
             .disable_statement_logging();
-        if let Some(password) = &table.password {
+        // An empty password is the one of an account without a password.
+        if let Some(password) = table.password.as_ref().filter(|password| !password.expose().is_empty()) {
             options = options.password(password.expose());
         }
         Self {
