@@ -11,3 +11,18 @@
 
 /// The order of `mod` lines in `src/lib.rs` is the layering.
 mod layering;
+
+/// Where the real servers are.
+mod stack;
+/// Topics of a test's own.
+mod topic;
+/// Databases of a test's own.
+mod database;
+/// The program as a process.
+mod replica;
+
+/// The whole path on real servers: replicas that come, go and die.
+mod end_to_end;
+
+/// Key groups, against vectors that Flink printed.
+mod keygroups;
