@@ -98,9 +98,10 @@ pub fn writable(column: &ColumnInfo, declared: &Type) -> Result<(), &'static str
     let family = Family::of(column);
     let fits = match declared {
         Type::Boolean => family == Family::Integer || one_bit(column),
-        Type::TinyInt | Type::SmallInt | Type::Int | Type::BigInt | Type::Decimal { .. } => {
+        Type::TinyInt | Type::SmallInt | Type::Int | Type::BigInt | Type::Decimal { scale: 0, .. } => {
             matches!(family, Family::Integer | Family::Decimal | Family::Year)
         }
+        Type::Decimal { .. } => family == Family::Decimal,
         Type::Float => matches!(family, Family::Float | Family::Double),
         Type::Double => family == Family::Double,
         Type::Char(_) | Type::Varchar(_) => {

@@ -39,9 +39,9 @@ const PING_MAX: Duration = Duration::from_secs(2);
 /// Age at which a connection is replaced, so that a changed address or role of the server is noticed.
 const AGE_MAX: Duration = Duration::from_secs(1800);
 
-/// Prepared statements kept per connection: a few texts per table, far below
-/// the server's `max_prepared_stmt_count` of 16,382 in all.
-const STATEMENTS_MAX: usize = 32;
+/// Prepared statements kept per connection: a few texts per dimension table and
+/// 20 for a sink, far below the server's `max_prepared_stmt_count` of 16,382 in all.
+const STATEMENTS_MAX: usize = 64;
 
 /// Statements of this process must not depend on the server's `sql_mode`:
 /// strict, so that a sink's value is refused rather than cut.
