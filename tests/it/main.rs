@@ -35,3 +35,5 @@ mod mysql_lookup;
 mod mysql_values;
 /// A database that refuses, breaks off or is not as declared.
 mod mysql_faults;
+/// The MySQL sink on the real database.
+mod mysql_sink;
