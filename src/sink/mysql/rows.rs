@@ -5,6 +5,7 @@
 //! digits here, because the server would round them.
 
 use jiff::tz::TimeZone;
+use smallvec::SmallVec;
 use sqlx::MySql;
 use sqlx::mysql::MySqlArguments;
 use sqlx::query::Query;
@@ -85,7 +86,8 @@ impl Columns {
 
     /// Appends the packed primary key of a row.
     pub(super) fn pack_key(&self, row: &[u8], out: &mut Vec<u8>) {
-        let values: Vec<Datum<'_>> = self.key.iter().map(|key| self.layout.get(row, key.at)).collect();
+        let values: SmallVec<[Datum<'_>; 8]> =
+            self.key.iter().map(|key| self.layout.get(row, key.at)).collect();
         self.key_layout.pack(&values, out);
     }
 
