@@ -70,6 +70,24 @@ pub struct Change {
     pub origin: Origin,
 }
 
+impl Change {
+    /// A row of an append-only source: nothing went before, and nothing is kept.
+    #[must_use]
+    pub fn appended(row: Slice, origin: Origin) -> Self {
+        Self {
+            key: Slice::default(),
+            hash: 0,
+            place: None,
+            after: Some(row),
+            before: None,
+            is_update: false,
+            fresh: false,
+            doubt: false,
+            origin,
+        }
+    }
+}
+
 /// Changes in order, with the bytes they point into.
 #[derive(Debug, Default)]
 pub struct Changes {
@@ -321,7 +339,7 @@ impl Normalizer {
     }
 
     /// The state, for emission.
-    pub fn state_mut(&mut self) -> &mut dyn KeyedState {
+    pub fn state_mut(&mut self) -> &mut (dyn KeyedState + 'static) {
         &mut *self.state
     }
 

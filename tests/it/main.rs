@@ -9,6 +9,8 @@
     reason = "a test fails by panicking and lives in real time"
 )]
 
+/// Every scalar expression that Flink was asked for, against `tests/vectors/expressions.txt`.
+mod expressions;
 /// The order of `mod` lines in `src/lib.rs` is the layering.
 mod layering;
 
@@ -25,6 +27,9 @@ mod proxy;
 
 /// The whole path on real servers: replicas that come, go and die.
 mod end_to_end;
+
+/// Bad data and refusing systems, with exit codes.
+mod bad_input;
 
 /// Key groups, against vectors that Flink printed.
 mod keygroups;
