@@ -24,5 +24,8 @@ mod replica;
 /// The whole path on real servers: replicas that come, go and die.
 mod end_to_end;
 
+/// Bad data and refusing systems, with exit codes.
+mod bad_input;
+
 /// Key groups, against vectors that Flink printed.
 mod keygroups;
