@@ -9,6 +9,8 @@
     reason = "a test fails by panicking and lives in real time"
 )]
 
+/// Every scalar expression that Flink was asked for, against `tests/vectors/expressions.txt`.
+mod expressions;
 /// The order of `mod` lines in `src/lib.rs` is the layering.
 mod layering;
 
@@ -21,6 +23,9 @@ mod database;
 /// The program as a process.
 mod replica;
 
+/// Golden cases in the format of `lookaside test`.
+mod cases;
+
 /// The whole path on real servers: replicas that come, go and die.
 mod end_to_end;
 
@@ -29,3 +34,5 @@ mod bad_input;
 
 /// Key groups, against vectors that Flink printed.
 mod keygroups;
+/// Faults of definitions as a user sees them, and what a valid definition comes to.
+mod definitions;

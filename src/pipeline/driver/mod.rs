@@ -290,6 +290,12 @@ impl Driver {
         self.passed.get(&epoch).is_some_and(|&shards| shards == self.setting.shards)
     }
 
+    /// Whether every shard has passed the newest epoch.
+    #[must_use]
+    pub fn has_passed_newest(&self) -> bool {
+        self.has_passed(self.epoch)
+    }
+
     /// Takes partitions away.
     ///
     /// # Errors
