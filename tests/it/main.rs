@@ -32,6 +32,9 @@ mod bad_input;
 /// Key groups, against vectors that Flink printed.
 mod keygroups;
 
+/// The source on the real broker: groups, rebuilds, beginnings, ends.
+mod kafka_source;
+
 /// Batched lookups on the real database: the answer of a batch is that of plain selects.
 mod mysql_lookup;
 /// Values of the real database, read as the declared types.
