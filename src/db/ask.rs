@@ -28,16 +28,8 @@ pub(super) struct Asker {
 impl Group {
     /// The statement with its values.
     pub(super) fn query(&self) -> sqlx::query::Query<'_, sqlx::MySql, sqlx::mysql::MySqlArguments> {
-        let mut query = sqlx::query(AssertSqlSafe(self.sql.clone()));
-        for bind in &self.binds {
-            query = match bind {
-                Bind::Signed(value) => query.bind(*value),
-                Bind::Unsigned(value) => query.bind(*value),
-                Bind::Text(text) => query.bind(text.as_str()),
-                Bind::Bytes(bytes) => query.bind(bytes.as_slice()),
-            };
-        }
-        query
+        let query = sqlx::query(AssertSqlSafe(self.sql.clone()));
+        self.binds.iter().fold(query, |query, bind| bind.to(query))
     }
 
     /// Whether this asks one key by a plain select: there is nothing simpler.

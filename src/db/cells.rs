@@ -236,7 +236,7 @@ fn local(instant: Timestamp, zone: &TimeZone) -> Timestamp {
 
 /// The instant at which clocks of `zone` show a local time (the earlier one
 /// where they show it twice); `None` outside of the range of instants.
-pub(super) fn instant(local: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
+pub(crate) fn instant(local: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
     let (days, millis_of_day) = split_millis(local.millis);
     let (year, month, day) = civil_from_days(days);
     let date = jiff::civil::Date::new(i16::try_from(year).ok()?, month as i8, day as i8).ok()?;

@@ -39,9 +39,9 @@ const PING_MAX: Duration = Duration::from_secs(2);
 /// Age at which a connection is replaced, so that a changed address or role of the server is noticed.
 const AGE_MAX: Duration = Duration::from_secs(1800);
 
-/// Prepared statements kept per connection: a few texts per table, far below
-/// the server's `max_prepared_stmt_count` of 16,382 in all.
-const STATEMENTS_MAX: usize = 32;
+/// Prepared statements kept per connection: a few texts per dimension table and
+/// 20 for a sink, far below the server's `max_prepared_stmt_count` of 16,382 in all.
+const STATEMENTS_MAX: usize = 64;
 
 /// Statements of this process must not depend on the server's `sql_mode`:
 /// strict, so that a sink's value is refused rather than cut.
@@ -144,6 +144,7 @@ impl Connections {
         {
             return Ok(Lease { connection, opened, pool: self, _permit: permit });
         }
+        self.drop_oldest_idle();
         let connecting = timeout(self.connect_timeout, self.open()).await;
         let connection = connecting.map_err(|_| Failure::timeout("connecting", self.connect_timeout))??;
         Ok(Lease { connection, opened: Stopwatch::start(), pool: self, _permit: permit })
@@ -165,6 +166,14 @@ impl Connections {
     /// Forgets all idle connections: one of their kind was found dead.
     pub fn distrust_idle(&self) {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    /// Makes room for a new connection: open ones, in use and idle, never exceed [`CONNECTIONS_MAX`].
+    fn drop_oldest_idle(&self) {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if !idle.is_empty() {
+            idle.remove(0);
+        }
     }
 
     async fn open(&self) -> Result<MySqlConnection, sqlx::Error> {

@@ -28,7 +28,7 @@ pub struct Failure {
 
 impl Failure {
     /// The server did not answer in time.
-    pub(super) fn timeout(what: &str, limit: Duration) -> Self {
+    pub(crate) fn timeout(what: &str, limit: Duration) -> Self {
         Self { code: None, text: format!("{what}: no answer within {limit:?}"), hopeless: false }
     }
 
@@ -50,7 +50,7 @@ impl Failure {
     }
 
     /// Whether the connection itself is gone, so that others to the same server are in doubt.
-    pub(super) fn is_connection_loss(&self) -> bool {
+    pub(crate) fn is_connection_loss(&self) -> bool {
         self.code.is_none()
     }
 

@@ -11,6 +11,9 @@
 //! statement.
 
 use jiff::tz::TimeZone;
+use sqlx::MySql;
+use sqlx::mysql::MySqlArguments;
+use sqlx::query::Query;
 
 use crate::model::{Datum, Decimal, Type};
 
@@ -28,7 +31,7 @@ const BINARY_MAX: usize = 2000;
 
 /// The live column that a key part is compared with.
 #[derive(Clone, Debug)]
-pub(super) struct KeyColumn {
+pub(crate) struct KeyColumn {
     /// Name as the database spells it.
     pub(super) name: String,
     kind: Kind,
@@ -82,7 +85,7 @@ enum Repertoire {
 
 /// A key part, ready for a statement.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Part {
+pub(crate) enum Part {
     /// No row can have it.
     Absent,
     /// In a batch or alone.
@@ -96,7 +99,7 @@ pub(super) enum Part {
 
 /// What a placeholder is given.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Bind {
+pub(crate) enum Bind {
     Signed(i64),
     Unsigned(u64),
     Text(String),
@@ -104,6 +107,19 @@ pub(super) enum Bind {
 }
 
 impl Bind {
+    /// Appends this to the values of a statement.
+    pub(crate) fn to<'q>(
+        &'q self,
+        query: Query<'q, MySql, MySqlArguments>,
+    ) -> Query<'q, MySql, MySqlArguments> {
+        match self {
+            Self::Signed(value) => query.bind(*value),
+            Self::Unsigned(value) => query.bind(*value),
+            Self::Text(text) => query.bind(text.as_str()),
+            Self::Bytes(bytes) => query.bind(bytes.as_slice()),
+        }
+    }
+
     /// Bytes that it takes in a packet, roughly.
     pub(super) fn bytes(&self) -> usize {
         match self {
@@ -119,7 +135,7 @@ impl KeyColumn {
     ///
     /// # Errors
     /// Why it cannot be a lookup key.
-    pub(super) fn new(column: &ColumnInfo, declared: &Type, zone: &TimeZone) -> Result<Self, String> {
+    pub(crate) fn new(column: &ColumnInfo, declared: &Type, zone: &TimeZone) -> Result<Self, String> {
         let digits = column.fraction;
         let kind = match Family::of(column) {
             Family::Integer => integer(column),
@@ -144,6 +160,11 @@ impl KeyColumn {
         Ok(Self { name: column.name.clone(), kind })
     }
 
+    /// Name as the database spells it.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
     /// The column's type in the batch's `COLUMNS (…)`; `None`: it is always compared alone.
     pub(super) fn batch_type(&self) -> Option<String> {
         Some(match &self.kind {
@@ -166,7 +187,7 @@ impl KeyColumn {
     }
 
     /// How a placeholder is compared in a plain statement: typed where a text would be compared as a float.
-    pub(super) fn placeholder(&self) -> String {
+    pub(crate) fn placeholder(&self) -> String {
         match &self.kind {
             Kind::Decimal { precision, scale } => format!("CAST(? AS DECIMAL({precision},{scale}))"),
             Kind::Date => "CAST(? AS DATE)".to_owned(),
@@ -179,7 +200,7 @@ impl KeyColumn {
     }
 
     /// Converts a value of the declared type; a value of a kind that cannot come is absent.
-    pub(super) fn convert(&self, value: Datum<'_>) -> Part {
+    pub(crate) fn convert(&self, value: Datum<'_>) -> Part {
         self.try_convert(value).unwrap_or(Part::Absent)
     }
 

@@ -26,11 +26,13 @@ mod statement;
 pub(crate) mod temporal;
 mod zone;
 
+pub(crate) use cells::instant as zoned_instant;
 pub use connections::{CONNECTIONS_MAX, Connections, Databases, Freshness, Lease};
 pub use dimension::MysqlDimension;
 pub use failure::Failure;
+pub(crate) use key::{Bind, KeyColumn, Part};
 pub use retry::pause_before;
 pub use spec::{Access, DimensionSpec, Observer, STATEMENT_TIMEOUT, StatementReport};
-pub use start::{LiveTable, nearest};
+pub use start::{LiveTable, nearest, wait_for};
 pub(crate) use statement::quoted;
 pub use zone::time_zone;

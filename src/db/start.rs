@@ -1,13 +1,45 @@
 //! Checks at start: does the live table have what the definition says?
 
+use std::time::Duration;
+
 use sqlx::mysql::MySqlConnection;
 
-use crate::error::{Error, Result};
+use crate::clock::Clock;
+use crate::error::{Error, Kind, Result};
 use crate::model::DataType;
 use crate::plan::MysqlTable;
 
 use super::catalog::{ColumnInfo, TableInfo};
 use super::{Connections, Lease};
+
+/// Time between two attempts to reach a server at start.
+const ASK_AGAIN: Duration = Duration::from_secs(1);
+
+/// Time between two log lines about a server that stays unreachable.
+const SAY_AGAIN: Duration = Duration::from_secs(30);
+
+/// Asks until there is an answer, trying again after transient errors while `go_on` holds.
+///
+/// # Errors
+/// What does not pass by itself; [`Kind::Transient`] when `go_on` ended the wait.
+pub async fn wait_for<T>(
+    clock: &Clock,
+    go_on: &dyn Fn() -> bool,
+    mut ask: impl AsyncFnMut() -> Result<T>,
+) -> Result<T> {
+    let mut say_at = clock.now();
+    loop {
+        let error = match ask().await {
+            Err(error) if error.kind() == Kind::Transient && go_on() => error,
+            result => return result,
+        };
+        if say_at <= clock.now() {
+            tracing::warn!(%error, "waiting for the database");
+            say_at = clock.now() + i64::try_from(SAY_AGAIN.as_millis()).unwrap_or(i64::MAX);
+        }
+        clock.sleep(ASK_AGAIN).await;
+    }
+}
 
 /// How alike two names must be to be proposed (Jaro-Winkler).
 const ALIKE: f64 = 0.75;

@@ -9,19 +9,22 @@
 mod acks;
 mod blackhole;
 mod kafka;
+mod mysql;
 mod print;
 mod reduce;
 
 pub use acks::{Ack, AckReceiver, Acks};
 pub use kafka::KafkaTopicSink;
+pub use mysql::{MysqlSinkSpec, MysqlTableSink};
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::clock::{Clock, Millis};
-use crate::error::{Error, Result};
+use crate::db::Databases;
+use crate::error::Result;
 use crate::model::{Epoch, OutputBatch, ShardId};
-use crate::plan::{SinkConnector, SinkPlan};
+use crate::plan::{Plan, SinkConnector};
 
 /// One shard's end of a sink. It lives on the shard's thread, which its methods may block for
 /// as long as [`Environment::stopped`] does not tell to give up.
@@ -65,6 +68,8 @@ pub struct Environment {
     pub clock: Clock,
     /// Runs what is asynchronous (SQL sinks).
     pub runtime: tokio::runtime::Handle,
+    /// The databases of the process, shared with lookups.
+    pub databases: Databases,
     /// Set when the process gives up waiting for anything.
     pub stop: Arc<AtomicBool>,
 }
@@ -88,6 +93,8 @@ pub enum Sink {
     Blackhole,
     /// A Kafka topic.
     Kafka(KafkaTopicSink),
+    /// A MySQL table.
+    Mysql(MysqlTableSink),
 }
 
 impl Sink {
@@ -96,16 +103,18 @@ impl Sink {
     ///
     /// # Errors
     /// A system that refuses, or has no such topic or table.
-    pub fn open(plan: &SinkPlan, environment: &Environment) -> Result<Self> {
-        match &plan.connector {
+    pub fn open(plan: &Plan, environment: &Environment) -> Result<Self> {
+        match &plan.sink.connector {
             SinkConnector::Print { standard_error, .. } => {
                 Ok(Self::Print { standard_error: *standard_error })
             }
             SinkConnector::Blackhole => Ok(Self::Blackhole),
             SinkConnector::UpsertKafka(kafka) => {
-                Ok(Self::Kafka(KafkaTopicSink::open(&plan.table, kafka, environment)?))
+                Ok(Self::Kafka(KafkaTopicSink::open(&plan.sink.table, kafka, environment)?))
             }
-            SinkConnector::Mysql(_) => Err(Error::bug("the mysql sink is opened by its own module")),
+            SinkConnector::Mysql(sink) => {
+                Ok(Self::Mysql(MysqlTableSink::open(&MysqlSinkSpec::new(plan, sink), environment)?))
+            }
         }
     }
 
@@ -120,6 +129,7 @@ impl Sink {
             }
             Self::Blackhole => Box::new(blackhole::Blackhole::new(shard, environment.acks.clone())),
             Self::Kafka(sink) => sink.writer(shard, environment)?,
+            Self::Mysql(sink) => sink.writer(shard, environment),
         })
     }
 }

@@ -9,6 +9,8 @@
     reason = "a test fails by panicking and lives in real time"
 )]
 
+/// Every scalar expression that Flink was asked for, against `tests/vectors/expressions.txt`.
+mod expressions;
 /// The order of `mod` lines in `src/lib.rs` is the layering.
 mod layering;
 
@@ -23,6 +25,9 @@ mod replica;
 /// A TCP proxy in front of a real server.
 mod proxy;
 
+/// Golden cases in the format of `lookaside test`.
+mod cases;
+
 /// The whole path on real servers: replicas that come, go and die.
 mod end_to_end;
 
@@ -31,6 +36,8 @@ mod bad_input;
 
 /// Key groups, against vectors that Flink printed.
 mod keygroups;
+/// Faults of definitions as a user sees them, and what a valid definition comes to.
+mod definitions;
 
 /// The source on the real broker: groups, rebuilds, beginnings, ends.
 mod kafka_source;
@@ -41,3 +48,5 @@ mod mysql_lookup;
 mod mysql_values;
 /// A database that refuses, breaks off or is not as declared.
 mod mysql_faults;
+/// The MySQL sink on the real database.
+mod mysql_sink;
