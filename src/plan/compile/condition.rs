@@ -58,8 +58,19 @@ enum Found {
 
 fn equality(context: &mut Context, text: &Text, conjunct: &Parsed, before: &Joined, row: &Joined) -> Found {
     let Some((left, right)) = conjunct.equality() else { return Found::Other };
-    let compiled = |side: &Parsed| side.compile(&row.scope, &context.settings).ok();
-    let (Some(left_value), Some(right_value)) = (compiled(&left), compiled(&right)) else {
+    let dimension_type = |side: &Parsed| {
+        let column = side.compile(&row.scope, &context.settings).ok()?.as_column()?;
+        row.scope.columns.get(column).map(|column| column.ty.kind.clone())
+    };
+    // NULL takes the type of the other side: `d.id = NULL` is a key that never matches.
+    let compiled = |side: &Parsed, other: &Parsed| match side.to_string().eq_ignore_ascii_case("NULL") {
+        true => {
+            let sql = format!("CAST(NULL AS {})", dimension_type(other)?);
+            Expression::compile(&sql, &row.scope, &context.settings).ok()
+        }
+        false => side.compile(&row.scope, &context.settings).ok(),
+    };
+    let (Some(left_value), Some(right_value)) = (compiled(&left, &right), compiled(&right, &left)) else {
         return Found::Other;
     };
     let dimension_column =

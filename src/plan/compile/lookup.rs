@@ -131,6 +131,7 @@ fn draft(context: &mut Context, row: &mut Joined, table: Resolved<'_>) -> Lookup
     };
     if let (Some(text), true) = (&step.condition, condition.key.is_empty())
         && context.faults.len() == faults_before
+        && !context.has_unknown_types
     {
         let what = format!("the condition has no equality on a column of '{}'", alias.written);
         let help = format!(
