@@ -33,3 +33,5 @@ mod bad_input;
 mod keygroups;
 /// Faults of definitions as a user sees them, and what a valid definition comes to.
 mod definitions;
+/// Commands of the program: streams and exit codes.
+mod commands;

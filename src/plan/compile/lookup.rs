@@ -126,7 +126,7 @@ fn draft(context: &mut Context, row: &mut Joined, table: Resolved<'_>) -> Lookup
     row.add(alias.value(), columns.iter().cloned());
     let faults_before = context.faults.len();
     let condition = match &step.condition {
-        Some(text) => condition::compile(context, text, &before, row),
+        Some(text) => condition::compile(context, condition::Written { text, before: &before, row }),
         None => Condition::default(),
     };
     if let (Some(text), true) = (&step.condition, condition.key.is_empty())
