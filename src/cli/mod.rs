@@ -8,6 +8,7 @@ mod explain;
 mod exit;
 mod output;
 mod schema;
+pub mod test;
 mod validate;
 
 pub use exit::Exit;
@@ -34,6 +35,7 @@ enum Command {
     Validate(validate::Args),
     Explain(explain::Args),
     Schema(schema::Args),
+    Test(test::Args),
 }
 
 /// Runs the command that the process was started with.
@@ -47,6 +49,7 @@ pub fn main() -> ExitCode {
         Command::Validate(args) => validate::run(args, cli.output),
         Command::Explain(args) => explain::run(args, cli.output),
         Command::Schema(args) => schema::run(args, cli.output),
+        Command::Test(args) => test::run(args, cli.output),
     };
     exit.into()
 }

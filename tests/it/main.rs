@@ -22,6 +22,11 @@ mod topic;
 mod database;
 /// The program as a process.
 mod replica;
+/// A TCP proxy in front of a real server.
+mod proxy;
+
+/// Golden cases in the format of `lookaside test`.
+mod cases;
 
 /// The whole path on real servers: replicas that come, go and die.
 mod end_to_end;
@@ -35,3 +40,12 @@ mod keygroups;
 mod definitions;
 /// Commands of the program: streams and exit codes.
 mod commands;
+
+/// Batched lookups on the real database: the answer of a batch is that of plain selects.
+mod mysql_lookup;
+/// Values of the real database, read as the declared types.
+mod mysql_values;
+/// A database that refuses, breaks off or is not as declared.
+mod mysql_faults;
+/// The MySQL sink on the real database.
+mod mysql_sink;

@@ -89,7 +89,10 @@ fn show(expected: &ExpectedRow) -> String {
             format!("{{kind: {kind}, row: [{}]}}", values.join(", "))
         }
         ExpectedRow::Record(key, value) => {
-            format!("{{key: '{key}', value: {}}}", value.as_ref().map_or("null".to_owned(), |value| format!("'{value}'")))
+            format!(
+                "{{key: '{key}', value: {}}}",
+                value.as_ref().map_or("null".to_owned(), |value| format!("'{value}'"))
+            )
         }
     }
 }

@@ -149,7 +149,9 @@ fn show(path: &Path, verdict: &Verdict) {
 fn to_json(path: &Path, verdict: &Verdict) -> serde_json::Value {
     let (outcome, faults): (_, Vec<_>) = match verdict {
         Verdict::Passed => ("passed", Vec::new()),
-        Verdict::Failed(failures) => ("failed", failures.iter().map(|failure| failure.fault.to_json()).collect()),
+        Verdict::Failed(failures) => {
+            ("failed", failures.iter().map(|failure| failure.fault.to_json()).collect())
+        }
         Verdict::Faulty(faults) => ("faulty", faults.iter().map(Fault::to_json).collect()),
     };
     json!({"path": path.display().to_string(), "outcome": outcome, "faults": faults})

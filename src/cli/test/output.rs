@@ -36,7 +36,9 @@ impl Row {
                 format!("{{kind: {}, row: [{}]}}", self.kind, values.join(", "))
             }
             Form::Typed(text, _) => text.clone(),
-            Form::Record(key, value) => format!("{{key: {}, value: {}}}", quoted(Some(key)), quoted(value.as_deref())),
+            Form::Record(key, value) => {
+                format!("{{key: {}, value: {}}}", quoted(Some(key)), quoted(value.as_deref()))
+            }
         }
     }
 }
@@ -96,7 +98,8 @@ fn typed(plan: &Plan, kind: RowKind, values: &[Value], key: &[usize]) -> Row {
 /// Output columns that hold the source's primary key; all of them, or none.
 fn key_positions(plan: &Plan) -> Vec<usize> {
     let Some(normalize) = &plan.normalize else { return (0..plan.project.columns.len()).collect() };
-    let position = |key: &usize| plan.project.columns.iter().position(|column| column.value.as_column() == Some(*key));
+    let position =
+        |key: &usize| plan.project.columns.iter().position(|column| column.value.as_column() == Some(*key));
     normalize.primary_key.iter().map(position).collect::<Option<Vec<_>>>().unwrap_or_default()
 }
 

@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::format::parse_text;
 use crate::model::{Type, Value};
 use crate::pipeline::driver::{Driver, Fed, MemoryTable, Order, Setting};
-use crate::plan::{ColumnSource, Plan, SinkConnector, compile};
+use crate::plan::{ColumnSource, Plan, compile};
 
 use super::case::{Action, Case, CaseDefinition, ExpectedError, Step, kind_and_row, scalar};
 use super::compare::{Difference, compare, compare_view};
@@ -67,10 +67,17 @@ pub fn plan_of(case: &Case) -> Result<Plan, Vec<Fault>> {
 /// Faults of the case itself: unknown tables, values that do not fit their columns.
 pub fn run(case: &Case, plan: &Plan, shape: Shape) -> Result<Vec<Failure>, Vec<Fault>> {
     let whole = |error: Error| vec![Fault::new(&case.steps[0].span, error.to_string())];
-    let encoded = matches!(plan.sink.connector, SinkConnector::UpsertKafka(_));
-    let setting = Setting { shards: shape.shards, batch: shape.batch, start: START, order: Order::AsCaused, encoded };
+    let setting = Setting { shards: shape.shards, batch: shape.batch, start: START, order: Order::AsCaused };
     let driver = Driver::new(plan.clone(), setting).map_err(whole)?;
-    let mut run = Run { plan, shape, driver, stopped: None, since: Vec::new(), all: Vec::new(), counted: HashMap::new() };
+    let mut run = Run {
+        plan,
+        shape,
+        driver,
+        stopped: None,
+        since: Vec::new(),
+        all: Vec::new(),
+        counted: HashMap::new(),
+    };
     run.place_tables();
     let mut failures = Vec::new();
     for (at, step) in case.steps.iter().enumerate() {
@@ -83,7 +90,11 @@ pub fn run(case: &Case, plan: &Plan, shape: Shape) -> Result<Vec<Failure>, Vec<F
         }
     }
     if let Some((span, error)) = run.stopped {
-        failures.push(Failure { step: case.steps.len(), fault: Fault::new(&span, error.to_string()), replacement: None });
+        failures.push(Failure {
+            step: case.steps.len(),
+            fault: Fault::new(&span, error.to_string()),
+            replacement: None,
+        });
     }
     Ok(failures)
 }
@@ -126,7 +137,9 @@ impl Run<'_> {
         match &step.action {
             Action::ExpectError(expected) => return Ok(self.expect_error(expected)),
             _ if self.stopped.is_some() => return Ok(None),
-            Action::Table { table, change } if table.written == self.plan.source.table => self.records(step, change)?,
+            Action::Table { table, change } if table.written == self.plan.source.table => {
+                self.records(step, change)?
+            }
             Action::Table { table, change } => self.dimension(table, change)?,
             Action::Advance(by) => {
                 let advanced = self.driver.advance(*by);
@@ -151,7 +164,7 @@ impl Run<'_> {
             if !matches!(result, Ok(false)) {
                 break;
             }
-            result = self.driver.advance(WAIT_STEP).map(|()| self.driver.has_passed_all());
+            result = self.driver.advance(WAIT_STEP).map(|()| self.driver.has_passed_newest());
         }
         let rows = rows_of(self.plan, &self.driver.take_output());
         self.since.extend(rows.iter().cloned());
@@ -177,17 +190,24 @@ impl Run<'_> {
     fn feed_row(&mut self, item: &Node) -> Result<Result<(), Error>, Fault> {
         let (kind, texts) = kind_and_row(item)?;
         let source = &self.plan.source;
-        if texts.len() != source.arity {
-            let what = format!("the row has {} values, table {} has {} columns", texts.len(), source.table, source.arity);
+        if texts.len() != source.physical_arity {
+            let what = format!(
+                "the row has {} values, table {} has {} columns",
+                texts.len(),
+                source.table,
+                source.physical_arity
+            );
             return Err(Fault::new(&item.span, what));
         }
         let mut row = Vec::with_capacity(source.columns.len());
         for column in &source.columns {
             let ColumnSource::Physical(at) = column.source else {
-                let what = format!("column {} comes from the record: write the record, not a row", column.name);
+                let what =
+                    format!("column {} comes from the record: write the record, not a row", column.name);
                 return Err(Fault::new(&item.span, what));
             };
-            let text = source.physical.get(at).and_then(|physical| texts.get(physical.ordinal)).cloned().flatten();
+            let text =
+                source.physical.get(at).and_then(|physical| texts.get(physical.ordinal)).cloned().flatten();
             row.push(value(item, text.as_deref(), &column.ty.kind)?);
         }
         Ok(self.driver.feed_row(kind, &row, partition_of(item)?))
@@ -198,7 +218,8 @@ impl Run<'_> {
         for entry in item.as_map().unwrap_or_default() {
             let name = entry.key.written.as_str();
             if !known.contains(&name) {
-                return Err(Fault::new(&entry.key.span, format!("unknown key '{name}' of a record")).allowed(name, known));
+                return Err(Fault::new(&entry.key.span, format!("unknown key '{name}' of a record"))
+                    .allowed(name, known));
             }
         }
         let (key, value) = (bytes_of(item, "key")?, bytes_of(item, "value")?);
@@ -217,7 +238,8 @@ impl Run<'_> {
     fn dimension(&mut self, table: &Text, change: &Node) -> Result<(), Fault> {
         let plan = self.plan;
         let lookup = plan.lookups.iter().find(|lookup| lookup.table == table.written).ok_or_else(|| {
-            let tables = plan.lookups.iter().map(|lookup| lookup.table.as_str()).chain([plan.source.table.as_str()]);
+            let tables =
+                plan.lookups.iter().map(|lookup| lookup.table.as_str()).chain([plan.source.table.as_str()]);
             Fault::new(&table.span, format!("table '{}' is not read by the pipeline", table.written))
                 .allowed(&table.written, tables)
         })?;
@@ -234,15 +256,19 @@ impl Run<'_> {
                     for node in entry.value.as_list().unwrap_or_default() {
                         rows.push(dimension_row(node, &columns, &types)?);
                     }
-                    let key: Vec<usize> = columns.iter().enumerate().filter(|(_, name)| {
-                        lookup.key.iter().any(|part| part.column == **name)
-                    }).map(|(at, _)| at).collect();
+                    let key: Vec<usize> = columns
+                        .iter()
+                        .enumerate()
+                        .filter(|(_, name)| lookup.key.iter().any(|part| part.column == **name))
+                        .map(|(at, _)| at)
+                        .collect();
                     replace(memory, rows, &key);
                 }
                 "delete" => {
                     for node in entry.value.as_list().unwrap_or_default() {
                         let row = dimension_row(node, &columns, &types)?;
-                        let given = row.into_iter().enumerate().filter(|(at, _)| node.get(&columns[*at]).is_some());
+                        let given =
+                            row.into_iter().enumerate().filter(|(at, _)| node.get(&columns[*at]).is_some());
                         memory.delete(&given.collect::<Vec<_>>());
                     }
                 }
@@ -255,7 +281,8 @@ impl Run<'_> {
                 }
                 "times" => {}
                 name => {
-                    let fault = Fault::new(&entry.key.span, format!("unknown change '{name}' of a dimension table"));
+                    let fault =
+                        Fault::new(&entry.key.span, format!("unknown change '{name}' of a dimension table"));
                     return Err(fault.allowed(name, ["upsert", "delete", "fail", "times"]));
                 }
             }
@@ -265,7 +292,10 @@ impl Run<'_> {
 
     fn expect_error(&mut self, expected: &ExpectedError) -> Unmet {
         let Some((_, error)) = self.stopped.take() else {
-            return Some((format!("the job should have stopped with {}, and did not", expected.reason), None));
+            return Some((
+                format!("the job should have stopped with {}, and did not", expected.reason),
+                None,
+            ));
         };
         let unmet = |what: String| Some((format!("{what}; it stopped with: {error}"), None));
         let Some(fault) = error.fault() else { return unmet("the job did not stop on data".to_owned()) };
@@ -274,7 +304,11 @@ impl Run<'_> {
             || expected.table.as_ref().is_some_and(|table| *table != place.table)
             || expected.offset.is_some_and(|offset| offset != place.offset)
             || expected.column.as_deref().is_some_and(|name| column != Some(name));
-        if differs { unmet("the job stopped for another reason or at another place".to_owned()) } else { None }
+        if differs {
+            unmet("the job stopped for another reason or at another place".to_owned())
+        } else {
+            None
+        }
     }
 
     fn expect_lookups(&mut self, expected: &[(Text, Vec<(Text, u64)>)]) -> Result<Unmet, Fault> {
@@ -285,17 +319,25 @@ impl Run<'_> {
             let before = self.counted.get(&table.written).copied().unwrap_or_default();
             for (name, wanted) in counts {
                 let at = COUNTS.iter().position(|count| *count == name.written).ok_or_else(|| {
-                    Fault::new(&name.span, format!("unknown count '{}'", name.written)).allowed(&name.written, COUNTS)
+                    Fault::new(&name.span, format!("unknown count '{}'", name.written))
+                        .allowed(&name.written, COUNTS)
                 })?;
                 let found = now[at] - before[at];
                 if found != *wanted {
-                    differences.push(format!("{}.{}: expected {wanted}, found {found}", table.written, name.written));
+                    differences.push(format!(
+                        "{}.{}: expected {wanted}, found {found}",
+                        table.written, name.written
+                    ));
                 }
             }
         }
         self.counted = totals;
         // Batches and shards change who asks whom: counts are those of one shard and single records.
-        if differences.is_empty() || self.shape != Shape::PLAIN { Ok(None) } else { Ok(Some((differences.join("; "), None))) }
+        if differences.is_empty() || self.shape != Shape::PLAIN {
+            Ok(None)
+        } else {
+            Ok(Some((differences.join("; "), None)))
+        }
     }
 
     fn lookup_totals(&self) -> HashMap<String, [u64; 4]> {
@@ -328,7 +370,11 @@ fn column_types(lookup: &crate::plan::LookupPlan) -> impl Iterator<Item = (&str,
 }
 
 /// Columns that the pipeline does not read are left out.
-fn dimension_row(node: &Node, columns: &[String], ty: &dyn Fn(&str) -> Option<Type>) -> Result<Vec<Value>, Fault> {
+fn dimension_row(
+    node: &Node,
+    columns: &[String],
+    ty: &dyn Fn(&str) -> Option<Type>,
+) -> Result<Vec<Value>, Fault> {
     let mut row = Vec::with_capacity(columns.len());
     for name in columns {
         let text = node.get(name).map(scalar).transpose()?.flatten();
@@ -339,7 +385,8 @@ fn dimension_row(node: &Node, columns: &[String], ty: &dyn Fn(&str) -> Option<Ty
 
 fn value(node: &Node, text: Option<&str>, ty: &Type) -> Result<Value, Fault> {
     let Some(text) = text else { return Ok(Value::Null) };
-    parse_text(text, ty).map_err(|fault| Fault::new(&node.span, format!("'{text}' is not {ty}: {}", fault.detail)))
+    parse_text(text, ty)
+        .map_err(|fault| Fault::new(&node.span, format!("'{text}' is not {ty}: {}", fault.detail)))
 }
 
 /// Text as bytes; `base64:` in front gives any bytes.

@@ -24,7 +24,8 @@ fn replace(lines: &mut Vec<String>, failure: &Failure) {
     let Some(first) = begin.checked_sub(1).and_then(|at| lines.get(at)).cloned() else { return };
     let indent: String = first.chars().take_while(|c| c.is_whitespace()).collect();
     let step = format!("{indent}- ");
-    let inside = |line: &&String| !line.starts_with(&step) && (line.starts_with(' ') || line.trim().is_empty());
+    let inside =
+        |line: &&String| !line.starts_with(&step) && (line.starts_with(' ') || line.trim().is_empty());
     let end = begin + lines[begin..].iter().take_while(inside).count();
     let name = first.trim_start().trim_start_matches("- ").split(':').next().unwrap_or("expect").to_owned();
     let block = match found.is_empty() {
