@@ -38,6 +38,11 @@ mod bad_input;
 mod keygroups;
 /// Faults of definitions as a user sees them, and what a valid definition comes to.
 mod definitions;
+/// Commands of the program: streams and exit codes.
+mod commands;
+
+/// The source on the real broker: groups, rebuilds, beginnings, ends.
+mod kafka_source;
 
 /// Batched lookups on the real database: the answer of a batch is that of plain selects.
 mod mysql_lookup;
