@@ -11,3 +11,6 @@
 
 /// The order of `mod` lines in `src/lib.rs` is the layering.
 mod layering;
+
+/// The benchmark's input has the shares and sizes that its results are read by.
+mod workload;
