@@ -1,9 +1,27 @@
-# The verbs of the project. Each one works on a fresh checkout.
+# Every verb of the project. `make` alone lists them.
 
-.PHONY: bench
+.PHONY: help build test check lint deny bench
+.DEFAULT_GOAL := help
 
-# The workload on a real broker and database: the copy loop, Lookaside and, with FLINK=1, Flink.
-# Results: benches/RESULTS.md and target/bench/results.json. More settings: benches/workload/settings.rs.
-bench:
+help: ## list the verbs
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
+
+build: ## build the release binary, target/release/lookaside
+	cargo build --release
+
+test: check ## everything: format, lints, licences, and all tests against a real broker and database
+	tests/stack/stack.sh run cargo test --no-fail-fast
+
+check: lint deny ## what needs no server
+
+lint: ## rustfmt and clippy, warnings are errors
+	cargo fmt --check
+	cargo clippy --all-targets --quiet -- -D warnings
+
+deny: ## licences, sources and bans of the dependencies
+	@command -v cargo-deny >/dev/null 2>&1 || cargo install cargo-deny --locked --quiet
+	cargo deny --log-level error check bans licenses sources
+
+bench: ## the workload against a bare copy loop (FLINK=1: and Flink); results in benches/RESULTS.md
 	cargo bench --bench workload --no-run
 	tests/stack/stack.sh run cargo bench --bench workload

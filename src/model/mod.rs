@@ -12,8 +12,10 @@
 
 mod batch;
 mod change;
+pub mod civil;
 mod datum;
 mod decimal;
+pub mod javanum;
 mod layout;
 pub mod nested;
 mod position;

@@ -1,1 +1,391 @@
-//! Placeholder.
+//! ChangelogNormalize: upserts and tombstones become `+I`, `-U`/`+U` and `-D`.
+//!
+//! The topic says what a key is now; a changelog says what happened to it. The
+//! difference is the row before, kept in state. An update that changes nothing
+//! is no change, a delete carries the stored row, a delete of a key without a
+//! row is silent, and a filter turns updates into deletes and inserts
+//! ([`decide`]). What went out for the row before is none of this module's
+//! business: emission looks that up when the row's lookups are done.
+//!
+//! Arrival order alone counts; event time and Kafka timestamps do not.
+
+mod bundle;
+mod decide;
+
+pub use decide::{Decision, Incoming, Suppressed, decide};
+
+use bumpalo::Bump;
+
+use crate::clock::Millis;
+use crate::error::{Reason, RowFault};
+use crate::expr::Expression;
+use crate::model::{PartitionId, PartitionTable, RowLayout, Slice};
+use crate::plan::{NormalizePlan, PackedRow};
+use crate::state::{KeyedState, NewRow, Place, SentMark, StateCounts, StateKey};
+
+use bundle::{Bundle, Bundled};
+
+/// Where a record stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// Its partition.
+    pub partition: PartitionId,
+    /// Its offset.
+    pub offset: i64,
+}
+
+/// A decoded record, its key and row in the arena of [`Changes`].
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    /// What it says.
+    pub incoming: Incoming,
+    /// Packed primary key.
+    pub key: Slice,
+    /// Packed stream row; of a delete only the key columns count.
+    pub row: Slice,
+    /// Where it stands.
+    pub origin: Origin,
+}
+
+/// What happened to a key.
+#[derive(Clone, Copy, Debug)]
+pub struct Change {
+    /// Packed primary key; empty for append-only sources.
+    pub key: Slice,
+    /// Its hash in the state.
+    pub hash: u64,
+    /// Where its entry stood.
+    pub place: Option<Place>,
+    /// The row from now on; `None` after a delete.
+    pub after: Option<Slice>,
+    /// The row before, where emission may need it: of deletes, and where it is not known what was sent.
+    pub before: Option<Slice>,
+    /// Whether a row went before.
+    pub is_update: bool,
+    /// What was sent before does not count: the state had expired.
+    pub fresh: bool,
+    /// It is not known what was sent for the row before; a sink that needs old rows looks `before` up again.
+    pub doubt: bool,
+    /// The record that caused it.
+    pub origin: Origin,
+}
+
+/// Changes in order, with the bytes they point into.
+#[derive(Debug, Default)]
+pub struct Changes {
+    /// Keys and rows.
+    pub arena: Vec<u8>,
+    /// The changes.
+    pub list: Vec<Change>,
+}
+
+/// A record that cannot be processed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordFault {
+    /// Which record.
+    pub origin: Origin,
+    /// What is wrong with it.
+    pub fault: RowFault,
+}
+
+/// How often each decision was taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NormalizeCounters {
+    /// `+I`.
+    pub inserts: u64,
+    /// `-U` and `+U`.
+    pub updates: u64,
+    /// `-D`.
+    pub deletes: u64,
+    /// Equal rows.
+    pub equal: u64,
+    /// Deletes of unknown keys.
+    pub unknown_deletes: u64,
+    /// Rows that fail the filter while nothing was stored for their key.
+    pub filtered: u64,
+    /// Rows whose key fails the key filter.
+    pub key_filtered: u64,
+    /// Records that a later one of the same bundle replaced.
+    pub bundled: u64,
+    /// Records that rebuilt state.
+    pub rebuilt: u64,
+}
+
+/// ChangelogNormalize of one shard, with its state.
+#[derive(Debug)]
+pub struct Normalizer {
+    state: Box<dyn KeyedState>,
+    layout: RowLayout,
+    key_filter: Option<Expression>,
+    filter: Option<Expression>,
+    ttl: Option<Millis>,
+    bundle: Option<Bundle>,
+    partitions: PartitionTable,
+    scratch: Bump,
+    counters: NormalizeCounters,
+}
+
+impl Normalizer {
+    /// A normalizer for rows of `layout` over an empty or restored state.
+    #[must_use]
+    pub fn new(
+        plan: &NormalizePlan,
+        layout: RowLayout,
+        state: Box<dyn KeyedState>,
+        partitions: PartitionTable,
+    ) -> Self {
+        Self {
+            partitions,
+            state,
+            layout,
+            key_filter: plan.key_filter.clone(),
+            filter: plan.filter.clone(),
+            ttl: plan.ttl.map(|ttl| i64::try_from(ttl.as_millis()).unwrap_or(i64::MAX)),
+            bundle: plan.mini_batch.map(Bundle::new),
+            scratch: Bump::new(),
+            counters: NormalizeCounters::default(),
+        }
+    }
+
+    /// Takes a record; what it changes is appended to `out`, now or when its bundle ends.
+    ///
+    /// # Errors
+    /// The key is known from another partition, or a filter has no value for the row.
+    pub fn push(&mut self, arrival: Arrival, now: Millis, out: &mut Changes) -> Result<(), RecordFault> {
+        let here = |fault| RecordFault { origin: arrival.origin, fault };
+        if !self.key_passes(arrival.row.of(&out.arena)).map_err(here)? {
+            self.counters.key_filtered += 1;
+            return Ok(());
+        }
+        let hash = self.state.hash(arrival.key.of(&out.arena));
+        let Some(bundle) = &mut self.bundle else { return self.apply(arrival, hash, now, out).map_err(here) };
+        let Arrival { incoming, key, row, origin } = arrival;
+        let bundled = Bundled { incoming, hash, key, row, origin };
+        let before = bundle.rows.len();
+        bundle
+            .push(bundled, key.of(&out.arena), row.of(&out.arena), now)
+            .map_err(|other| here(two_partitions(&self.partitions, other, origin)))?;
+        self.counters.bundled += u64::from(bundle.rows.len() == before);
+        if bundle.is_full() { self.flush(now, out) } else { Ok(()) }
+    }
+
+    /// Ends the bundle.
+    ///
+    /// # Errors
+    /// As [`Normalizer::push`], for any record of the bundle.
+    pub fn flush(&mut self, now: Millis, out: &mut Changes) -> Result<(), RecordFault> {
+        let Some(mut bundle) = self.bundle.take() else { return Ok(()) };
+        let mut result = Ok(());
+        for row in &bundle.rows {
+            let key = Slice::append(&mut out.arena, row.key.of(&bundle.arena));
+            let bytes = Slice::append(&mut out.arena, row.row.of(&bundle.arena));
+            let arrival = Arrival { incoming: row.incoming, key, row: bytes, origin: row.origin };
+            let here = |fault| RecordFault { origin: row.origin, fault };
+            result = self.apply(arrival, row.hash, now, out).map_err(here);
+            if result.is_err() {
+                break;
+            }
+        }
+        bundle.clear();
+        self.bundle = Some(bundle);
+        result
+    }
+
+    /// When the bundle must end.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Millis> {
+        self.bundle.as_ref().and_then(Bundle::deadline)
+    }
+
+    fn apply(&mut self, arrival: Arrival, hash: u64, now: Millis, out: &mut Changes) -> Result<(), RowFault> {
+        let Arrival { incoming, key, row, origin } = arrival;
+        let state_key = StateKey { hash, bytes: key.of(&out.arena) };
+        let found = self.state.find(state_key);
+        let known = found.and_then(|place| self.state.entry(place));
+        let expired = known.is_some_and(|entry| is_expired(self.ttl, entry.written, now));
+        let previous = known.filter(|_| !expired).and_then(|entry| Some((entry, entry.row?)));
+        if let Some((entry, _)) = previous
+            && entry.partition != origin.partition
+        {
+            return Err(two_partitions(&self.partitions, entry.partition, origin));
+        }
+        let current = row.of(&out.arena);
+        let (filter, layout, scratch) = (&self.filter, &self.layout, &mut self.scratch);
+        let passes = || holds(filter.as_ref(), layout, current, scratch);
+        let decision = decide(incoming, previous.map(|(_, row)| row), current, self.ttl.is_some(), passes)?;
+        let doubt = previous.is_some_and(|(entry, _)| entry.sent == SentMark::Unknown);
+        let kept = match decision {
+            Decision::Delete => previous.map(|(_, row)| row),
+            Decision::Update if doubt => previous.map(|(_, row)| row),
+            _ => None,
+        };
+        let before = kept.map(|row| Slice::append(&mut out.arena, row));
+        let place = match decision {
+            Decision::Suppress(why) => {
+                self.count_suppressed(why);
+                return Ok(());
+            }
+            Decision::Insert | Decision::Update => Some(self.store(found, arrival, hash, now, &out.arena)),
+            Decision::Delete => {
+                if let Some(place) = found {
+                    self.state.clear_row(place, now);
+                }
+                found
+            }
+        };
+        self.count(decision);
+        let after = (decision != Decision::Delete).then_some(row);
+        let is_update = decision == Decision::Update;
+        out.list.push(Change { key, hash, place, after, before, is_update, fresh: expired, doubt, origin });
+        Ok(())
+    }
+
+    fn store(
+        &mut self,
+        found: Option<Place>,
+        arrival: Arrival,
+        hash: u64,
+        now: Millis,
+        arena: &[u8],
+    ) -> Place {
+        let new = NewRow { partition: arrival.origin.partition, row: arrival.row.of(arena), now };
+        match found {
+            Some(place) => {
+                self.state.replace(place, new);
+                place
+            }
+            None => self.state.insert(StateKey { hash, bytes: arrival.key.of(arena) }, new),
+        }
+    }
+
+    /// Takes a record below the committed offset: the state follows, nothing is emitted, and what was sent
+    /// for the key is not known.
+    ///
+    /// # Errors
+    /// As [`Normalizer::push`].
+    pub fn rebuild(&mut self, arrival: Arrival, now: Millis, arena: &[u8]) -> Result<(), RecordFault> {
+        let here = |fault| RecordFault { origin: arrival.origin, fault };
+        self.apply_silently(arrival, now, arena).map_err(here)
+    }
+
+    fn apply_silently(&mut self, arrival: Arrival, now: Millis, arena: &[u8]) -> Result<(), RowFault> {
+        let Arrival { incoming, key, row, origin } = arrival;
+        let current = row.of(arena);
+        self.counters.rebuilt += 1;
+        if !self.key_passes(current)? {
+            return Ok(());
+        }
+        let key = StateKey { hash: self.state.hash(key.of(arena)), bytes: key.of(arena) };
+        let found = self.state.find(key);
+        let known = found.and_then(|place| self.state.entry(place));
+        let previous = known.filter(|entry| !is_expired(self.ttl, entry.written, now));
+        if let Some(entry) = previous
+            && entry.row.is_some()
+            && entry.partition != origin.partition
+        {
+            return Err(two_partitions(&self.partitions, entry.partition, origin));
+        }
+        let (filter, layout, scratch) = (&self.filter, &self.layout, &mut self.scratch);
+        let passes = || holds(filter.as_ref(), layout, current, scratch);
+        let row = previous.and_then(|entry| entry.row);
+        let decision = decide(incoming, row, current, self.ttl.is_some(), passes)?;
+        match (decision, found) {
+            (Decision::Insert | Decision::Update, _) => {
+                let place = self.store(found, arrival, key.hash, now, arena);
+                self.state.mark(place, SentMark::Unknown);
+            }
+            (Decision::Delete, Some(place)) => self.state.remove(place),
+            (Decision::Suppress(_) | Decision::Delete, _) => {}
+        }
+        Ok(())
+    }
+
+    fn key_passes(&mut self, row: &[u8]) -> Result<bool, RowFault> {
+        holds(self.key_filter.as_ref(), &self.layout, row, &mut self.scratch)
+    }
+
+    /// Drops the state of these partitions, and what waits of them in the bundle.
+    pub fn release(&mut self, partitions: &[PartitionId]) {
+        if let Some(bundle) = &mut self.bundle {
+            bundle.release(partitions);
+        }
+        self.state.drop_partitions(partitions);
+    }
+
+    /// Removes some expired state. `oldest` is when the oldest change that is not emitted yet was made:
+    /// what such changes have written stays.
+    pub fn sweep(&mut self, oldest: Millis) {
+        if let Some(ttl) = self.ttl {
+            self.state.sweep(oldest.saturating_sub(ttl).saturating_add(1));
+        }
+    }
+
+    /// The state, for emission.
+    pub fn state_mut(&mut self) -> &mut dyn KeyedState {
+        &mut *self.state
+    }
+
+    /// The state, to look at.
+    #[must_use]
+    pub fn state(&self) -> &dyn KeyedState {
+        &*self.state
+    }
+
+    /// How often each decision was taken.
+    #[must_use]
+    pub fn counters(&self) -> NormalizeCounters {
+        self.counters
+    }
+
+    /// Size of the state.
+    #[must_use]
+    pub fn state_counts(&self) -> StateCounts {
+        self.state.counts()
+    }
+
+    fn count(&mut self, decision: Decision) {
+        match decision {
+            Decision::Insert => self.counters.inserts += 1,
+            Decision::Update => self.counters.updates += 1,
+            Decision::Delete => self.counters.deletes += 1,
+            Decision::Suppress(why) => self.count_suppressed(why),
+        }
+    }
+
+    fn count_suppressed(&mut self, why: Suppressed) {
+        match why {
+            Suppressed::Equal => self.counters.equal += 1,
+            Suppressed::UnknownDelete => self.counters.unknown_deletes += 1,
+            Suppressed::Filtered => self.counters.filtered += 1,
+        }
+    }
+}
+
+/// Flink: `StateTtlConfig`, updated on creation and write, never returned when expired.
+fn is_expired(ttl: Option<Millis>, written: Millis, now: Millis) -> bool {
+    ttl.is_some_and(|ttl| written.saturating_add(ttl) <= now)
+}
+
+fn holds(
+    filter: Option<&Expression>,
+    layout: &RowLayout,
+    row: &[u8],
+    scratch: &mut Bump,
+) -> Result<bool, RowFault> {
+    let Some(filter) = filter else { return Ok(true) };
+    scratch.reset();
+    filter
+        .holds(&PackedRow { layout, bytes: row }, scratch)
+        .map_err(|error| RowFault::new(error.reason, format!("where: {}", error.detail)))
+}
+
+fn two_partitions(partitions: &PartitionTable, first: PartitionId, second: Origin) -> RowFault {
+    let name = |id| partitions.name(id).map_or_else(|| format!("#{}", id.0), |name| name.to_string());
+    let (first, second) = (name(first), name(second.partition));
+    RowFault::new(Reason::KeyInTwoPartitions, format!("the key was seen in {first} and now in {second}")).remedy(
+        "let the producer partition by the record key, with one partitioner and a fixed number of partitions",
+    )
+}
+
+#[cfg(test)]
+mod tests;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::expr::Expression;
-use crate::model::DataType;
+use crate::model::{DataType, RowLayout};
 
 use super::DimensionConnector;
 
@@ -37,6 +37,20 @@ pub struct LookupPlan {
     pub cache: Option<CachePlan>,
     /// `lookup.max-retries`: retries after the first try.
     pub max_retries: u32,
+}
+
+impl LookupPlan {
+    /// How fetched dimension rows are packed.
+    #[must_use]
+    pub fn layout(&self) -> RowLayout {
+        RowLayout::new(self.columns.iter().map(|column| &column.ty))
+    }
+
+    /// How lookup keys are packed: constants included.
+    #[must_use]
+    pub fn key_layout(&self) -> RowLayout {
+        RowLayout::new(self.key.iter().map(|part| &part.ty))
+    }
 }
 
 /// How unmatched stream rows are treated.

@@ -11,11 +11,13 @@
 //! ([`Plan::segments`]).
 
 mod dimension;
+mod joined;
 mod lookups;
 mod sinks;
 mod sources;
 
 pub use dimension::{DimensionConnector, MysqlTable, Secret};
+pub use joined::{JoinedLayout, JoinedRow, PackedRow};
 pub use lookups::{CachePlan, Comparison, DimensionColumn, JoinKind, KeyPart, KeySource, LookupPlan};
 pub use sinks::{Encoding, KafkaSink, MysqlSink, SinkConnector, SinkPlan};
 pub use sources::{

@@ -28,6 +28,10 @@ pub struct SourcePlan {
     pub value_format: Format,
     /// `value.fields-include: ALL` (true) or `EXCEPT_KEY`.
     pub value_includes_key: bool,
+    /// `key.fields-prefix`: cut from the names of key columns inside the record key; empty: none.
+    pub key_prefix: String,
+    /// Number of physical columns that the table declares, needed or not: how many fields a csv line has.
+    pub physical_arity: usize,
     /// Physical columns that something needs, in declared order; what nothing reads is left out
     /// (primary-key columns are always here).
     pub physical: Vec<PhysicalColumn>,

@@ -12,5 +12,23 @@
 /// The order of `mod` lines in `src/lib.rs` is the layering.
 mod layering;
 
+/// Where the real servers are.
+mod stack;
+/// Topics of a test's own.
+mod topic;
+/// Databases of a test's own.
+mod database;
+/// The program as a process.
+mod replica;
+
+/// The whole path on real servers: replicas that come, go and die.
+mod end_to_end;
+
+/// Bad data and refusing systems, with exit codes.
+mod bad_input;
+
+/// Key groups, against vectors that Flink printed.
+mod keygroups;
+
 /// The benchmark's input has the shares and sizes that its results are read by.
 mod workload;

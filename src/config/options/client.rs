@@ -1,0 +1,309 @@
+//! `properties.*`: settings of Kafka's Java client under librdkafka's names.
+//!
+//! Most names are the same in both. The rest is translated, noted (it steers
+//! something that only the Java client has) or refused with what to write
+//! instead. A name that neither client knows is a slip.
+
+/// Which client a setting is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Both.
+    Both,
+    /// Readers.
+    Consumer,
+    /// Writers.
+    Producer,
+}
+
+/// What becomes of a setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Treatment {
+    /// librdkafka has it under this name.
+    As(&'static str),
+    /// librdkafka has it under this name in KiB; the Java client counts bytes.
+    AsKibibytes(&'static str),
+    /// It does nothing here; a note at start says why.
+    Noted(&'static str),
+    /// It is refused.
+    Refused(&'static str),
+    /// `sasl.jaas.config`: user and password inside a Java class's own syntax.
+    Jaas,
+}
+
+/// One setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Property {
+    /// Its name behind `properties.`.
+    pub name: &'static str,
+    /// Which client it is for.
+    pub side: Side,
+    /// What becomes of it.
+    pub treatment: Treatment,
+}
+
+use Side::{Both, Consumer, Producer};
+use Treatment::{As, AsKibibytes, Jaas, Noted, Refused};
+
+const JAVA: &str = "only the Java client uses it";
+const DECODING: &str = "formats decode keys and values, not the client";
+const OFFSETS: &str = "offsets are committed with the rows they stand for, never by the client";
+const BATCHES: &str = "batches have bounds of their own";
+const OWN: &str = "set by the program itself";
+const KEYSTORE: &str = "a Java key store cannot be read; export PEM files and name them with properties.ssl.ca.location, properties.ssl.certificate.location and properties.ssl.key.location";
+const TRANSACTIONS: &str = "not supported yet: it belongs to exactly-once delivery";
+const COOPERATIVE: &str = "partitions are always assigned by 'cooperative-sticky'";
+const PARTITIONER: &str = "records go to the partition of their key, as every Kafka producer does by default";
+const EVENTS: &str = "the program itself watches the client";
+
+/// Settings that are not simply librdkafka's, under the names of Kafka's Java client.
+const JAVA_PROPERTIES: &[(&str, Side, Treatment)] = &[
+    ("key.deserializer", Consumer, Noted(DECODING)),
+    ("value.deserializer", Consumer, Noted(DECODING)),
+    ("key.serializer", Producer, Noted(DECODING)),
+    ("value.serializer", Producer, Noted(DECODING)),
+    ("enable.auto.commit", Consumer, Noted(OFFSETS)),
+    ("auto.commit.interval.ms", Consumer, Noted(OFFSETS)),
+    ("max.poll.records", Consumer, Noted(BATCHES)),
+    ("partition.assignment.strategy", Consumer, Refused(COOPERATIVE)),
+    ("fetch.max.wait.ms", Consumer, As("fetch.wait.max.ms")),
+    ("request.timeout.ms", Consumer, As("socket.timeout.ms")),
+    ("receive.buffer.bytes", Both, As("socket.receive.buffer.bytes")),
+    ("send.buffer.bytes", Both, As("socket.send.buffer.bytes")),
+    ("socket.connection.setup.timeout.max.ms", Both, Noted(JAVA)),
+    ("buffer.memory", Producer, AsKibibytes("queue.buffering.max.kbytes")),
+    ("max.request.size", Producer, As("message.max.bytes")),
+    ("max.block.ms", Producer, Noted("a full queue holds the job back and loses nothing")),
+    ("partitioner.class", Producer, Refused(PARTITIONER)),
+    ("partitioner.ignore.keys", Producer, Refused(PARTITIONER)),
+    ("partitioner", Producer, Refused(PARTITIONER)),
+    ("transactional.id", Producer, Refused(TRANSACTIONS)),
+    ("transaction.timeout.ms", Producer, Refused(TRANSACTIONS)),
+    ("interceptor.classes", Both, Noted(JAVA)),
+    ("metric.reporters", Both, Noted(JAVA)),
+    ("metrics.num.samples", Both, Noted(JAVA)),
+    ("metrics.recording.level", Both, Noted(JAVA)),
+    ("metrics.sample.window.ms", Both, Noted(JAVA)),
+    ("auto.include.jmx.reporter", Both, Noted(JAVA)),
+    ("default.api.timeout.ms", Consumer, Noted(JAVA)),
+    ("exclude.internal.topics", Consumer, Noted(JAVA)),
+    ("internal.leave.group.on.close", Consumer, Noted(JAVA)),
+    ("register.consumer.metrics", Consumer, Noted(JAVA)),
+    ("client.id.prefix", Both, Noted("client ids are made from the name of the job")),
+    (
+        "flink.partition-discovery.interval-millis",
+        Consumer,
+        Refused("write scan.topic-partition-discovery.interval"),
+    ),
+    ("security.providers", Both, Noted(JAVA)),
+    ("sasl.jaas.config", Both, Jaas),
+    ("sasl.client.callback.handler.class", Both, Refused(JAVA)),
+    ("sasl.login.class", Both, Refused(JAVA)),
+    ("sasl.login.callback.handler.class", Both, Refused(JAVA)),
+    ("ssl.truststore.location", Both, Refused(KEYSTORE)),
+    ("ssl.truststore.password", Both, Refused(KEYSTORE)),
+    ("ssl.truststore.type", Both, Refused(KEYSTORE)),
+    ("ssl.truststore.certificates", Both, As("ssl.ca.pem")),
+    ("ssl.keystore.type", Both, Refused(KEYSTORE)),
+    ("ssl.keystore.certificate.chain", Both, As("ssl.certificate.pem")),
+    ("ssl.keystore.key", Both, As("ssl.key.pem")),
+    ("ssl.enabled.protocols", Both, Noted(JAVA)),
+    ("ssl.protocol", Both, Noted(JAVA)),
+    ("ssl.provider", Both, Noted(JAVA)),
+    ("ssl.secure.random.implementation", Both, Noted(JAVA)),
+    ("topic", Both, Refused("write the option 'topic'")),
+    ("enable.auto.offset.store", Consumer, Refused(OWN)),
+    ("enable.partition.eof", Consumer, Refused(OWN)),
+    ("statistics.interval.ms", Both, Refused(OWN)),
+    ("enabled_events", Both, Refused(EVENTS)),
+    ("log_level", Both, Refused("log.level of the settings decides")),
+    (
+        "group.protocol",
+        Consumer,
+        Refused("the group always uses the classic protocol, whose assignments are cooperative"),
+    ),
+    ("group.remote.assignor", Consumer, Refused(COOPERATIVE)),
+];
+
+/// Settings that have the same name and meaning in librdkafka, for both clients.
+const SAME_BOTH: &[&str] = &[
+    "allow.auto.create.topics",
+    "api.version.fallback.ms",
+    "api.version.request",
+    "api.version.request.timeout.ms",
+    "broker.address.family",
+    "broker.address.ttl",
+    "broker.version.fallback",
+    "client.dns.lookup",
+    "client.id",
+    "client.rack",
+    "connections.max.idle.ms",
+    "debug",
+    "enable.metrics.push",
+    "enable.ssl.certificate.verification",
+    "https.ca.location",
+    "https.ca.pem",
+    "log.connection.close",
+    "max.in.flight",
+    "message.copy.max.bytes",
+    "message.max.bytes",
+    "metadata.max.age.ms",
+    "metadata.recovery.rebootstrap.trigger.ms",
+    "metadata.recovery.strategy",
+    "receive.message.max.bytes",
+    "reconnect.backoff.max.ms",
+    "reconnect.backoff.ms",
+    "retry.backoff.max.ms",
+    "retry.backoff.ms",
+    "sasl.kerberos.keytab",
+    "sasl.kerberos.kinit.cmd",
+    "sasl.kerberos.min.time.before.relogin",
+    "sasl.kerberos.principal",
+    "sasl.kerberos.service.name",
+    "sasl.mechanism",
+    "sasl.mechanisms",
+    "sasl.oauthbearer.assertion.algorithm",
+    "sasl.oauthbearer.assertion.claim.aud",
+    "sasl.oauthbearer.assertion.claim.exp.seconds",
+    "sasl.oauthbearer.assertion.claim.iss",
+    "sasl.oauthbearer.assertion.claim.jti.include",
+    "sasl.oauthbearer.assertion.claim.nbf.seconds",
+    "sasl.oauthbearer.assertion.claim.sub",
+    "sasl.oauthbearer.assertion.file",
+    "sasl.oauthbearer.assertion.jwt.template.file",
+    "sasl.oauthbearer.assertion.private.key.file",
+    "sasl.oauthbearer.assertion.private.key.passphrase",
+    "sasl.oauthbearer.assertion.private.key.pem",
+    "sasl.oauthbearer.client.credentials.client.id",
+    "sasl.oauthbearer.client.credentials.client.secret",
+    "sasl.oauthbearer.client.id",
+    "sasl.oauthbearer.client.secret",
+    "sasl.oauthbearer.config",
+    "sasl.oauthbearer.extensions",
+    "sasl.oauthbearer.grant.type",
+    "sasl.oauthbearer.metadata.authentication.type",
+    "sasl.oauthbearer.method",
+    "sasl.oauthbearer.scope",
+    "sasl.oauthbearer.token.endpoint.url",
+    "sasl.password",
+    "sasl.username",
+    "security.protocol",
+    "socket.connection.setup.timeout.ms",
+    "socket.keepalive.enable",
+    "socket.max.fails",
+    "socket.nagle.disable",
+    "socket.receive.buffer.bytes",
+    "socket.send.buffer.bytes",
+    "socket.timeout.ms",
+    "ssl.ca.location",
+    "ssl.ca.pem",
+    "ssl.certificate.location",
+    "ssl.certificate.pem",
+    "ssl.cipher.suites",
+    "ssl.crl.location",
+    "ssl.curves.list",
+    "ssl.endpoint.identification.algorithm",
+    "ssl.key.location",
+    "ssl.key.password",
+    "ssl.key.pem",
+    "ssl.keystore.location",
+    "ssl.keystore.password",
+    "ssl.providers",
+    "ssl.sigalgs.list",
+    "topic.metadata.refresh.fast.interval.ms",
+    "topic.metadata.refresh.interval.ms",
+    "topic.metadata.refresh.sparse",
+];
+
+/// The same, for readers.
+const SAME_CONSUMER: &[&str] = &[
+    "auto.offset.reset",
+    "check.crcs",
+    "coordinator.query.interval.ms",
+    "fetch.error.backoff.ms",
+    "fetch.max.bytes",
+    "fetch.message.max.bytes",
+    "fetch.min.bytes",
+    "fetch.queue.backoff.ms",
+    "fetch.wait.max.ms",
+    "group.id",
+    "group.instance.id",
+    "heartbeat.interval.ms",
+    "isolation.level",
+    "max.partition.fetch.bytes",
+    "max.poll.interval.ms",
+    "queued.max.messages.kbytes",
+    "queued.min.messages",
+    "session.timeout.ms",
+];
+
+/// The same, for writers.
+const SAME_PRODUCER: &[&str] = &[
+    "acks",
+    "batch.num.messages",
+    "batch.size",
+    "compression.codec",
+    "compression.level",
+    "compression.type",
+    "delivery.timeout.ms",
+    "enable.gapless.guarantee",
+    "enable.idempotence",
+    "linger.ms",
+    "max.in.flight.requests.per.connection",
+    "message.send.max.retries",
+    "message.timeout.ms",
+    "queue.buffering.backpressure.threshold",
+    "queue.buffering.max.kbytes",
+    "queue.buffering.max.messages",
+    "queue.buffering.max.ms",
+    "request.required.acks",
+    "retries",
+    "sticky.partitioning.linger.ms",
+];
+
+/// What is known of the setting `name` (without `properties.`).
+#[must_use]
+pub fn property(name: &str) -> Option<Property> {
+    if let Some((name, side, treatment)) = JAVA_PROPERTIES.iter().find(|(known, ..)| *known == name) {
+        return Some(Property { name, side: *side, treatment: *treatment });
+    }
+    let same = [(SAME_BOTH, Both), (SAME_CONSUMER, Consumer), (SAME_PRODUCER, Producer)];
+    same.into_iter().find_map(|(names, side)| {
+        let name = names.iter().find(|known| **known == name)?;
+        Some(Property { name, side, treatment: As(name) })
+    })
+}
+
+/// The setting's name under which a writer would have it, when both clients mean something else by it.
+#[must_use]
+pub fn producer_override(name: &str) -> Option<&'static str> {
+    // The Java client has one request timeout; librdkafka's producer has its own of that name.
+    (name == "request.timeout.ms").then_some("request.timeout.ms")
+}
+
+/// Every name, for the nearest one.
+pub fn property_names() -> impl Iterator<Item = &'static str> {
+    let java = JAVA_PROPERTIES.iter().map(|(name, ..)| *name);
+    let own = ["bootstrap.servers"];
+    java.chain(SAME_BOTH.iter().chain(SAME_CONSUMER).chain(SAME_PRODUCER).copied()).chain(own)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_name_stands_in_two_lists() {
+        let mut names: Vec<_> = property_names().collect();
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count);
+    }
+
+    #[test]
+    fn java_names_are_translated() {
+        assert_eq!(property("fetch.max.wait.ms").map(|found| found.treatment), Some(As("fetch.wait.max.ms")));
+        assert_eq!(property("linger.ms").map(|found| found.side), Some(Producer));
+        assert_eq!(property("no.such.thing"), None);
+    }
+}

@@ -1,0 +1,1 @@
+//! Settings of the process: defaults ← a settings file ← `LOOKASIDE__…` ← flags.

@@ -1,0 +1,15 @@
+//! Where the real servers are: `make test` starts them and says so in the environment.
+
+/// `host:port` of the Kafka broker.
+pub fn kafka() -> String {
+    address("LOOKASIDE_TEST_KAFKA")
+}
+
+/// `host:port` of the MySQL-protocol server; user `root`, no password.
+pub fn mysql() -> String {
+    address("LOOKASIDE_TEST_MYSQL")
+}
+
+fn address(name: &str) -> String {
+    std::env::var(name).unwrap_or_else(|_| panic!("{name} is not set: run make test"))
+}
