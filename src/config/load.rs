@@ -5,7 +5,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use super::definition::{self, Fragment};
-use super::{Definition, Fault, Faults, References, Span, parse_yaml};
+use super::{Definition, Fault, Faults, Node, References, Span, Text, Value, parse_yaml};
 
 /// A folder of definitions holds a handful of files; more is a wrong path.
 const FILES_MAX: usize = 1_000;
@@ -42,6 +42,30 @@ pub fn load(source: &DefinitionSource, references: &References<'_>) -> Result<De
 pub fn load_texts(texts: &[(String, String)], references: &References<'_>) -> Result<Definition, Vec<Fault>> {
     let name = texts.first().map_or("-", |(name, _)| name.as_str());
     merge_texts(name, texts, references)
+}
+
+/// Reads a definition that stands inside another document, such as a test case: `root` is a map whose
+/// keys are those of a definition and `others`. A definition without `name` gets `name`.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_inline(
+    root: &Node,
+    others: &[&str],
+    name: &str,
+    references: &References<'_>,
+) -> Result<Definition, Vec<Fault>> {
+    let mut root = root.clone();
+    if let Value::Map(entries) = &mut root.value {
+        entries.retain(|entry| !others.contains(&entry.key.written.as_str()));
+    }
+    let mut faults = Faults::default();
+    let mut unresolved = Vec::new();
+    references.resolve(&mut root, &mut unresolved);
+    faults.extend(unresolved);
+    let mut fragment = definition::read(&root, &mut faults);
+    fragment.name.get_or_insert_with(|| Text::plain(&root.span, name));
+    super::merge::merge(&root.span, vec![fragment], faults)
 }
 
 fn merge_texts(

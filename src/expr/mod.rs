@@ -6,15 +6,33 @@
 //! are errors, calendars are right before 1970, nullability is honest.
 //! Evaluation follows three-valued logic, borrows from the row where it can,
 //! and puts what it must build into the caller's arena.
+//!
+//! Text becomes a syntax tree (`syntax`), which the binder types against a
+//! scope (`bind`) into the tree that is evaluated (`ir`, `eval`). Functions
+//! live in `functions`, conversions in `cast`.
 
+mod arithmetic;
+mod bind;
+mod cast;
+mod compare;
+mod eval;
+mod expression;
+mod functions;
+mod ir;
 mod scope;
+mod syntax;
+pub mod text;
+mod zone;
 
+pub use expression::Expression;
 pub use scope::{Column, Scope};
+pub use syntax::{Parsed, parse_type};
+pub use zone::Zone;
 
-use bumpalo::Bump;
+use std::fmt;
 
 use crate::error::Reason;
-use crate::model::{DataType, Datum};
+use crate::model::Datum;
 
 /// What an expression is compiled against, besides its columns.
 #[derive(Clone, Debug)]
@@ -32,6 +50,13 @@ pub struct CompileError {
     pub message: String,
     /// What to write instead; empty when there is nothing to add.
     pub help: String,
+}
+
+impl fmt::Display for CompileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        if self.help.is_empty() { Ok(()) } else { write!(f, "; {}", self.help) }
+    }
 }
 
 /// Why an expression has no value for this row.
@@ -55,52 +80,7 @@ impl Columns for [Datum<'_>] {
     }
 }
 
-/// A compiled expression. Cheap to clone; holds no state between rows.
-#[derive(Clone, Debug)]
-pub struct Expression {
-    ty: DataType,
-}
-
-impl Expression {
-    /// Parses and types `text` against `scope`.
-    ///
-    /// # Errors
-    /// Syntax, unknown columns (with the nearest name), functions that do not
-    /// exist (with the nearest), operand types that do not go together.
-    pub fn compile(_text: &str, _scope: &Scope, _settings: &Settings) -> Result<Self, CompileError> {
-        Err(CompileError { at: None, message: String::new(), help: String::new() })
-    }
-
-    /// Type of the value.
-    #[must_use]
-    pub fn ty(&self) -> &DataType {
-        &self.ty
-    }
-
-    /// Positions of the columns that the expression reads, ascending.
-    #[must_use]
-    pub fn columns(&self) -> Vec<usize> {
-        Vec::new()
-    }
-
-    /// The value for one row. Text and bytes borrow from the row, the
-    /// expression, or `arena`.
-    ///
-    /// # Errors
-    /// Overflow, failed casts and the like, with their reason.
-    pub fn eval<'a, C: Columns + ?Sized>(
-        &'a self,
-        _row: &'a C,
-        _arena: &'a Bump,
-    ) -> Result<Datum<'a>, EvalError> {
-        Ok(Datum::Null)
-    }
-
-    /// Whether a condition holds: TRUE, not FALSE or NULL.
-    ///
-    /// # Errors
-    /// As [`Expression::eval`].
-    pub fn holds<C: Columns + ?Sized>(&self, row: &C, arena: &Bump) -> Result<bool, EvalError> {
-        Ok(self.eval(row, arena)? == Datum::Bool(true))
-    }
-}
+#[cfg(test)]
+mod stress;
+#[cfg(test)]
+mod tests;

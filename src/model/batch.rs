@@ -146,7 +146,31 @@ pub struct RowRecord {
     pub row: Slice,
 }
 
+/// A point of an [`OutputBatch`] to go back to.
+#[derive(Clone, Copy, Debug)]
+pub struct OutputMark {
+    arena: usize,
+    rows: u64,
+}
+
 impl OutputBatch {
+    /// The batch as it is now.
+    #[must_use]
+    pub fn mark(&self) -> OutputMark {
+        OutputMark { arena: self.arena.len(), rows: self.rows() }
+    }
+
+    /// Takes back what was added since `mark`: all rows of a change go out, or none.
+    pub fn roll_back(&mut self, mark: OutputMark) {
+        self.arena.truncate(mark.arena);
+        let rows = usize::try_from(mark.rows).unwrap_or(usize::MAX);
+        match &mut self.payload {
+            Payload::Records(records) => records.truncate(rows),
+            Payload::Rows(kept) => kept.truncate(rows),
+            Payload::Text { rows } | Payload::Count(rows) => *rows = mark.rows,
+        }
+    }
+
     /// Number of rows.
     #[must_use]
     pub fn rows(&self) -> u64 {

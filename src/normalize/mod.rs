@@ -18,9 +18,9 @@ use bumpalo::Bump;
 
 use crate::clock::Millis;
 use crate::error::{Reason, RowFault};
-use crate::expr::Expression;
-use crate::model::{PartitionId, PartitionTable, RowLayout, Slice};
-use crate::plan::{NormalizePlan, PackedRow};
+use crate::expr::{Columns, EvalError, Expression};
+use crate::model::{Datum, PartitionId, PartitionTable, RowLayout, Slice};
+use crate::plan::{NormalizePlan, PackedRow, SourcePlan};
 use crate::state::{KeyedState, NewRow, Place, SentMark, StateCounts, StateKey};
 
 use bundle::{Bundle, Bundled};
@@ -41,7 +41,7 @@ pub struct Arrival {
     pub incoming: Incoming,
     /// Packed primary key.
     pub key: Slice,
-    /// Packed stream row; of a delete only the key columns count.
+    /// Packed stream row; of a delete it does not count.
     pub row: Slice,
     /// Where it stands.
     pub origin: Origin,
@@ -68,6 +68,24 @@ pub struct Change {
     pub doubt: bool,
     /// The record that caused it.
     pub origin: Origin,
+}
+
+impl Change {
+    /// A row of an append-only source: nothing went before, and nothing is kept.
+    #[must_use]
+    pub fn appended(row: Slice, origin: Origin) -> Self {
+        Self {
+            key: Slice::default(),
+            hash: 0,
+            place: None,
+            after: Some(row),
+            before: None,
+            is_update: false,
+            fresh: false,
+            doubt: false,
+            origin,
+        }
+    }
 }
 
 /// Changes in order, with the bytes they point into.
@@ -116,6 +134,9 @@ pub struct NormalizeCounters {
 pub struct Normalizer {
     state: Box<dyn KeyedState>,
     layout: RowLayout,
+    key_layout: RowLayout,
+    /// Positions of the key columns in the stream row.
+    primary_key: Vec<usize>,
     key_filter: Option<Expression>,
     filter: Option<Expression>,
     ttl: Option<Millis>,
@@ -126,18 +147,20 @@ pub struct Normalizer {
 }
 
 impl Normalizer {
-    /// A normalizer for rows of `layout` over an empty or restored state.
+    /// A normalizer for the rows of `source` over an empty or restored state.
     #[must_use]
     pub fn new(
         plan: &NormalizePlan,
-        layout: RowLayout,
+        source: &SourcePlan,
         state: Box<dyn KeyedState>,
         partitions: PartitionTable,
     ) -> Self {
         Self {
             partitions,
             state,
-            layout,
+            layout: source.layout(),
+            key_layout: source.key_layout(),
+            primary_key: plan.primary_key.clone(),
             key_filter: plan.key_filter.clone(),
             filter: plan.filter.clone(),
             ttl: plan.ttl.map(|ttl| i64::try_from(ttl.as_millis()).unwrap_or(i64::MAX)),
@@ -153,7 +176,7 @@ impl Normalizer {
     /// The key is known from another partition, or a filter has no value for the row.
     pub fn push(&mut self, arrival: Arrival, now: Millis, out: &mut Changes) -> Result<(), RecordFault> {
         let here = |fault| RecordFault { origin: arrival.origin, fault };
-        if !self.key_passes(arrival.row.of(&out.arena)).map_err(here)? {
+        if !self.key_passes(arrival.key.of(&out.arena)).map_err(here)? {
             self.counters.key_filtered += 1;
             return Ok(());
         }
@@ -272,7 +295,7 @@ impl Normalizer {
         let Arrival { incoming, key, row, origin } = arrival;
         let current = row.of(arena);
         self.counters.rebuilt += 1;
-        if !self.key_passes(current)? {
+        if !self.key_passes(key.of(arena))? {
             return Ok(());
         }
         let key = StateKey { hash: self.state.hash(key.of(arena)), bytes: key.of(arena) };
@@ -300,8 +323,13 @@ impl Normalizer {
         Ok(())
     }
 
-    fn key_passes(&mut self, row: &[u8]) -> Result<bool, RowFault> {
-        holds(self.key_filter.as_ref(), &self.layout, row, &mut self.scratch)
+    /// Whether the key filter holds: over the key alone, so that it says the same of a delete as of the
+    /// upserts before it.
+    fn key_passes(&mut self, key: &[u8]) -> Result<bool, RowFault> {
+        let Some(filter) = &self.key_filter else { return Ok(true) };
+        self.scratch.reset();
+        let row = KeyColumns { layout: &self.key_layout, key, positions: &self.primary_key };
+        filter.holds(&row, &self.scratch).map_err(in_where)
     }
 
     /// Drops the state of these partitions, and what waits of them in the bundle.
@@ -321,7 +349,7 @@ impl Normalizer {
     }
 
     /// The state, for emission.
-    pub fn state_mut(&mut self) -> &mut dyn KeyedState {
+    pub fn state_mut(&mut self) -> &mut (dyn KeyedState + 'static) {
         &mut *self.state
     }
 
@@ -374,9 +402,25 @@ fn holds(
 ) -> Result<bool, RowFault> {
     let Some(filter) = filter else { return Ok(true) };
     scratch.reset();
-    filter
-        .holds(&PackedRow { layout, bytes: row }, scratch)
-        .map_err(|error| RowFault::new(error.reason, format!("where: {}", error.detail)))
+    filter.holds(&PackedRow { layout, bytes: row }, scratch).map_err(in_where)
+}
+
+fn in_where(error: EvalError) -> RowFault {
+    RowFault::new(error.reason, format!("where: {}", error.detail))
+}
+
+/// A stream row of which only the key is known.
+struct KeyColumns<'a> {
+    layout: &'a RowLayout,
+    key: &'a [u8],
+    positions: &'a [usize],
+}
+
+impl Columns for KeyColumns<'_> {
+    fn datum(&self, index: usize) -> Datum<'_> {
+        let column = self.positions.iter().position(|&at| at == index);
+        column.map_or(Datum::Null, |column| self.layout.get(self.key, column))
+    }
 }
 
 fn two_partitions(partitions: &PartitionTable, first: PartitionId, second: Origin) -> RowFault {

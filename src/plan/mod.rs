@@ -10,12 +10,14 @@
 //! columns first, then the fetched columns of each lookup in turn
 //! ([`Plan::segments`]).
 
+mod compile;
 mod dimension;
 mod joined;
 mod lookups;
 mod sinks;
 mod sources;
 
+pub use compile::compile;
 pub use dimension::{DimensionConnector, MysqlTable, Secret};
 pub use joined::{JoinedLayout, JoinedRow, PackedRow};
 pub use lookups::{CachePlan, Comparison, DimensionColumn, JoinKind, KeyPart, KeySource, LookupPlan};

@@ -9,6 +9,8 @@
     reason = "a test fails by panicking and lives in real time"
 )]
 
+/// Every scalar expression that Flink was asked for, against `tests/vectors/expressions.txt`.
+mod expressions;
 /// The order of `mod` lines in `src/lib.rs` is the layering.
 mod layering;
 
@@ -20,6 +22,9 @@ mod topic;
 mod database;
 /// The program as a process.
 mod replica;
+
+/// Golden cases in the format of `lookaside test`.
+mod cases;
 
 /// The whole path on real servers: replicas that come, go and die.
 mod end_to_end;

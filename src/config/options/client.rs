@@ -66,7 +66,7 @@ const JAVA_PROPERTIES: &[(&str, Side, Treatment)] = &[
     ("max.poll.records", Consumer, Noted(BATCHES)),
     ("partition.assignment.strategy", Consumer, Refused(COOPERATIVE)),
     ("fetch.max.wait.ms", Consumer, As("fetch.wait.max.ms")),
-    ("request.timeout.ms", Consumer, As("socket.timeout.ms")),
+    ("request.timeout.ms", Both, As("socket.timeout.ms")),
     ("receive.buffer.bytes", Both, As("socket.receive.buffer.bytes")),
     ("send.buffer.bytes", Both, As("socket.send.buffer.bytes")),
     ("socket.connection.setup.timeout.max.ms", Both, Noted(JAVA)),
@@ -271,13 +271,6 @@ pub fn property(name: &str) -> Option<Property> {
         let name = names.iter().find(|known| **known == name)?;
         Some(Property { name, side, treatment: As(name) })
     })
-}
-
-/// The setting's name under which a writer would have it, when both clients mean something else by it.
-#[must_use]
-pub fn producer_override(name: &str) -> Option<&'static str> {
-    // The Java client has one request timeout; librdkafka's producer has its own of that name.
-    (name == "request.timeout.ms").then_some("request.timeout.ms")
 }
 
 /// Every name, for the nearest one.

@@ -1,0 +1,147 @@
+//! `csv`: one line per message, fields by position.
+//!
+//! csv has no NULL of its own: an empty field is `''` for text and an error for
+//! other types, unless `null-literal` or `empty-string-as-null` says otherwise.
+//! Flink: `CsvRowDataDeserializationSchema` over Jackson's csv parser.
+
+mod convert;
+mod split;
+mod write;
+
+#[cfg(test)]
+mod tests;
+
+pub(super) use write::CsvWriter;
+
+use bumpalo::Bump;
+
+use crate::error::{Error, Kind, Reason, Result, RowFault};
+use crate::model::{Datum, Type};
+use crate::plan::CsvOptions;
+
+use super::misfit::{Misfit, shown};
+use super::{Cell, FieldSpec, Tally};
+use convert::Rules;
+use split::Dialect;
+
+/// Reads messages.
+#[derive(Clone, Debug)]
+pub(super) struct CsvReader {
+    fields: Box<[FieldSpec]>,
+    /// Fields that a line has.
+    arity: usize,
+    dialect: Dialect,
+    rules: Rules,
+    options: CsvOptions,
+}
+
+impl CsvReader {
+    /// A reader for lines of `arity` fields, of which `fields` are wanted.
+    ///
+    /// # Errors
+    /// [`Kind::Definition`] for types that csv does not have.
+    pub(super) fn new(
+        options: &CsvOptions,
+        fields: Vec<FieldSpec>,
+        arity: usize,
+        lossy: bool,
+    ) -> Result<Self> {
+        check_types(&fields)?;
+        Ok(Self {
+            fields: fields.into_boxed_slice(),
+            arity,
+            dialect: Dialect::of(options),
+            rules: Rules::of(options, lossy),
+            options: options.clone(),
+        })
+    }
+
+    /// Calls `each` for the row of the message, with a cell per field.
+    pub(super) fn read<'a>(
+        &self,
+        bytes: &'a [u8],
+        arena: &'a Bump,
+        mut each: impl FnMut(&[Cell<'a>]) -> Result<(), RowFault>,
+    ) -> Result<Tally, RowFault> {
+        match self.row(bytes, arena) {
+            Ok(cells) => each(cells).map(|()| Tally { rows: 1, dropped: 0 }),
+            Err(_) if self.options.ignore_parse_errors => Ok(Tally { rows: 0, dropped: 1 }),
+            Err(fault) => Err(fault),
+        }
+    }
+
+    fn row<'a>(&self, bytes: &'a [u8], arena: &'a Bump) -> Result<&'a [Cell<'a>], RowFault> {
+        let text = std::str::from_utf8(bytes).map_err(|_| broken("it is not UTF-8"))?;
+        let mut line = split::fields(text, self.dialect, arena).map_err(broken)?;
+        self.check_arity(&mut line)?;
+        let cells = arena.alloc_slice_fill_copy(self.fields.len(), None);
+        for (field, cell) in self.fields.iter().zip(cells.iter_mut()) {
+            let Some(text) = line.get(field.position) else {
+                *cell = Some(Datum::Null);
+                continue;
+            };
+            *cell = Some(match self.rules.convert(text, &field.ty.kind, arena) {
+                Ok(datum) => datum,
+                Err(_) if self.options.ignore_parse_errors => Datum::Null,
+                Err(misfit) => return Err(self.fault(misfit, field, text)),
+            });
+        }
+        Ok(cells)
+    }
+
+    fn fault(&self, misfit: Misfit, field: &FieldSpec, text: &str) -> RowFault {
+        let fault = misfit.fault(&field.name, &field.ty.kind, text);
+        if text.is_empty() && self.options.null_literal.is_none() && misfit.reason == Reason::Malformed {
+            return fault
+                .remedy("an empty field is not NULL: see csv.null-literal and csv.empty-string-as-null");
+        }
+        fault
+    }
+
+    /// Too few fields are a fault (NULLs under `ignore-parse-errors`), too many always are; one trailing delimiter
+    /// is forgiven.
+    fn check_arity(&self, line: &mut bumpalo::collections::Vec<'_, &str>) -> Result<(), RowFault> {
+        let options = &self.options;
+        let trailing = line.len() == self.arity + 1 && line.last().is_some_and(|last| last.is_empty());
+        if trailing && options.allow_trailing_comma || options.ignore_trailing_unmappable {
+            line.truncate(self.arity);
+        }
+        let lenient = options.ignore_parse_errors && !options.fail_on_missing_columns;
+        if line.len() == self.arity || line.len() < self.arity && lenient {
+            return Ok(());
+        }
+        Err(broken_line(format!("it has {} fields, the table {}", line.len(), self.arity)))
+    }
+}
+
+/// The value that a field of type `ty` has under default options.
+pub(super) fn parse_text<'a>(text: &'a str, ty: &Type, arena: &'a Bump) -> Result<Datum<'a>, Misfit> {
+    Rules::default().convert(text, ty, arena)
+}
+
+fn broken(what: &str) -> RowFault {
+    broken_line(what.to_owned())
+}
+
+fn broken_line(what: String) -> RowFault {
+    RowFault::new(Reason::Malformed, format!("not a csv line of this table: {what}"))
+        .remedy("correct the producer, or the columns and csv options in the definition")
+}
+
+/// Flink: `CsvRowSchemaConverter`, which takes scalars, and arrays and rows of scalars.
+fn check_types(fields: &[FieldSpec]) -> Result<()> {
+    for field in fields {
+        let scalar = |ty: &Type| !ty.is_nested() && !matches!(ty, Type::Time(p) if *p > 3);
+        let fits = match &field.ty.kind {
+            Type::Array(element) => scalar(&element.kind),
+            Type::Row(inner) => inner.iter().all(|field| scalar(&field.ty.kind)),
+            ty => scalar(ty),
+        };
+        if !fits {
+            let name = shown(&field.name);
+            let allowed = "csv takes scalars (TIME up to TIME(3)), and ARRAY and ROW of scalars";
+            return Err(Error::new(Kind::Definition, format!("column {name} is {}: {allowed}", field.ty)));
+        }
+    }
+    Ok(())
+}

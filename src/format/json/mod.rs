@@ -1,0 +1,217 @@
+//! `json`: one object per message, or an array of objects.
+//!
+//! Fields are found by name, case-sensitively; unknown ones are passed over,
+//! the last of a repeated name wins. Only the fields that something reads are
+//! converted. Flink: `JsonParserRowDataDeserializationSchema` with its parser on.
+
+mod convert;
+mod names;
+mod scan;
+mod write;
+
+#[cfg(test)]
+mod tests;
+
+pub(super) use write::JsonWriter;
+
+use bumpalo::Bump;
+
+use crate::error::{Error, Kind, Reason, Result, RowFault};
+use crate::model::{Datum, Type};
+use crate::plan::{JsonOptions, TimestampFormat};
+
+use super::moment::Form;
+use super::{Cell, FieldSpec, Tally};
+use convert::{Rules, shown};
+use names::Names;
+use scan::{Broken, Scanner};
+
+/// Reads messages.
+#[derive(Clone, Debug)]
+pub(super) struct JsonReader {
+    fields: Box<[FieldSpec]>,
+    names: Names,
+    rules: Rules,
+}
+
+/// A message or row that gives no row.
+enum Failure {
+    Broken(Broken),
+    Fault(RowFault),
+}
+
+impl From<Broken> for Failure {
+    fn from(broken: Broken) -> Self {
+        Self::Broken(broken)
+    }
+}
+
+impl Failure {
+    fn fault(self) -> RowFault {
+        match self {
+            Self::Fault(fault) => fault,
+            Self::Broken(Broken { at, what }) => {
+                RowFault::new(Reason::Malformed, format!("not a JSON object: {what} (byte {at})"))
+                    .remedy("correct the producer or the format in the definition")
+            }
+        }
+    }
+}
+
+impl JsonReader {
+    /// # Errors
+    /// [`Kind::Definition`] for types that JSON does not have.
+    pub(super) fn new(options: &JsonOptions, fields: Vec<FieldSpec>, lossy: bool) -> Result<Self> {
+        check_types(&fields)?;
+        let names = Names::new(fields.iter().map(|field| field.name.as_str()));
+        let rules = Rules {
+            lossy,
+            ignore_errors: options.ignore_parse_errors,
+            fail_on_missing_field: options.fail_on_missing_field,
+            timestamps: form(options.timestamp_format),
+        };
+        Ok(Self { fields: fields.into_boxed_slice(), names, rules })
+    }
+
+    /// Calls `each` for every row of the message, with a cell per field.
+    pub(super) fn read<'a>(
+        &mut self,
+        bytes: &'a [u8],
+        arena: &'a Bump,
+        mut each: impl FnMut(&[Cell<'a>]) -> Result<(), RowFault>,
+    ) -> Result<Tally, RowFault> {
+        let mut tally = Tally::default();
+        let mut scanner = Scanner::new(readable(bytes));
+        if scanner.next_byte() != Some(b'[') {
+            self.row(&mut scanner, arena, &mut each, &mut tally)?;
+            return Ok(tally);
+        }
+        let (mut first, mut more) = (true, scanner.expect(b'[', "expected `[`").is_ok());
+        while more {
+            more = match scanner.element(first) {
+                Ok(true) => self.row(&mut scanner, arena, &mut each, &mut tally)?,
+                Ok(false) => false,
+                Err(broken) => self.drop_or_fail(broken.into(), &mut tally).map(|()| false)?,
+            };
+            first = false;
+        }
+        Ok(tally)
+    }
+
+    /// Reads one row; false if nothing can be read behind it.
+    fn row<'a>(
+        &mut self,
+        scanner: &mut Scanner<'a>,
+        arena: &'a Bump,
+        each: &mut impl FnMut(&[Cell<'a>]) -> Result<(), RowFault>,
+        tally: &mut Tally,
+    ) -> Result<bool, RowFault> {
+        if scanner.next_byte() != Some(b'{') {
+            let Err(broken) = scanner.expect(b'{', "expected `{`") else { return Ok(false) };
+            self.drop_or_fail(broken.into(), tally)?;
+            return Ok(scanner.value().is_ok());
+        }
+        let cells = arena.alloc_slice_fill_copy(self.fields.len(), None);
+        match self.object(scanner, arena, cells) {
+            Ok(()) => {
+                tally.rows += 1;
+                each(cells).map(|()| true)
+            }
+            Err(failure) => {
+                let passed = matches!(failure, Failure::Fault(_));
+                self.drop_or_fail(failure, tally).map(|()| passed)
+            }
+        }
+    }
+
+    fn drop_or_fail(&self, failure: Failure, tally: &mut Tally) -> Result<(), RowFault> {
+        if !self.rules.ignore_errors {
+            return Err(failure.fault());
+        }
+        tally.dropped += 1;
+        Ok(())
+    }
+
+    fn object<'a>(
+        &mut self,
+        scanner: &mut Scanner<'a>,
+        arena: &'a Bump,
+        cells: &mut [Cell<'a>],
+    ) -> Result<(), Failure> {
+        scanner.expect(b'{', "expected `{`")?;
+        let mut nth = 0;
+        while let Some(name) = scanner.member(nth == 0)? {
+            let found = self.names.find(nth, name.resolve(arena));
+            let token = scanner.value()?;
+            if let Some((field, cell)) = found.and_then(|i| Some((self.fields.get(i)?, cells.get_mut(i)?))) {
+                *cell = Some(match self.rules.convert(token, &field.ty.kind, arena) {
+                    Ok(datum) => datum,
+                    Err(_) if self.rules.ignore_errors => Datum::Null,
+                    Err(misfit) => {
+                        return Err(Failure::Fault(misfit.fault(&field.name, &field.ty.kind, shown(token))));
+                    }
+                });
+            }
+            nth += 1;
+        }
+        self.check_presence(cells)
+    }
+
+    fn check_presence(&self, cells: &[Cell<'_>]) -> Result<(), Failure> {
+        if !self.rules.fail_on_missing_field {
+            return Ok(());
+        }
+        match self.fields.iter().zip(cells).find(|(_, cell)| cell.is_none()) {
+            None => Ok(()),
+            Some((field, _)) => Err(Failure::Fault(
+                RowFault::new(Reason::MissingField, format!("the message has no field `{}`", field.name))
+                    .in_column(&field.name)
+                    .remedy("correct the producer, or switch json.fail-on-missing-field off to read NULL"),
+            )),
+        }
+    }
+}
+
+/// Names of a JSON object are text, so the key of a MAP must be.
+fn check_types(fields: &[FieldSpec]) -> Result<()> {
+    match fields.iter().find(|field| !fits(&field.ty.kind)) {
+        None => Ok(()),
+        Some(field) => {
+            let message = format!(
+                "column {} is {}: in json the keys of a MAP are CHAR, VARCHAR or STRING",
+                field.name, field.ty
+            );
+            Err(Error::new(Kind::Definition, message))
+        }
+    }
+}
+
+fn fits(ty: &Type) -> bool {
+    match ty {
+        Type::Array(element) => fits(&element.kind),
+        Type::Map(key, value) => key.kind.is_text() && fits(&value.kind),
+        Type::Row(fields) => fields.iter().all(|field| fits(&field.ty.kind)),
+        _ => true,
+    }
+}
+
+/// How timestamps of a standard are written.
+pub(super) fn form(standard: TimestampFormat) -> Form {
+    match standard {
+        TimestampFormat::Sql => Form::SQL,
+        TimestampFormat::Iso8601 => Form::ISO,
+    }
+}
+
+/// The message as text, without a byte order mark, up to the first byte that is not UTF-8: what stands
+/// behind the object is not looked at, what stands within it ends the text too early.
+fn readable(bytes: &[u8]) -> &str {
+    let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => bytes
+            .get(..error.valid_up_to())
+            .and_then(|valid| std::str::from_utf8(valid).ok())
+            .unwrap_or_default(),
+    }
+}

@@ -1,0 +1,332 @@
+//! Walks over JSON text once, without building anything.
+//!
+//! Why not a parser crate: Flink's parser takes what strict parsers refuse
+//! (unescaped control characters, text behind the first object), and a row needs
+//! a few slices of the message, not a tree. What is standard JSON is tested
+//! against `serde_json`.
+
+use bumpalo::Bump;
+use bumpalo::collections::String as BumpString;
+
+/// Deepest nesting that is followed. Jackson: `StreamReadConstraints.DEFAULT_MAX_DEPTH`.
+const DEPTH_MAX: u32 = 1000;
+
+/// Where and why a text is not JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Broken {
+    /// Byte offset.
+    pub at: usize,
+    /// What is wrong there.
+    pub what: &'static str,
+}
+
+/// A value as it stands in the message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Token<'a> {
+    /// `null`.
+    Null,
+    /// `true` or `false`.
+    Bool(bool),
+    /// A number, as written.
+    Number(&'a str),
+    /// A string.
+    Text(Text<'a>),
+    /// An array, with its brackets.
+    Array(&'a str),
+    /// An object, with its braces.
+    Object(&'a str),
+}
+
+/// What stands between the quotes of a string.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Text<'a> {
+    /// The characters, escapes not resolved.
+    pub raw: &'a str,
+    /// Whether there are escapes.
+    pub escaped: bool,
+}
+
+/// A position in a message.
+#[derive(Clone, Debug)]
+pub(crate) struct Scanner<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Scanner<'a> {
+    /// Starts at the beginning of `text`.
+    pub(crate) fn new(text: &'a str) -> Self {
+        Self { text, at: 0 }
+    }
+
+    /// Bytes passed so far.
+    pub(crate) fn position(&self) -> usize {
+        self.at
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn broken(&self, what: &'static str) -> Broken {
+        Broken { at: self.at, what }
+    }
+
+    fn skip_blanks(&mut self) {
+        while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.peek() {
+            self.at += 1;
+        }
+    }
+
+    /// The first byte of the next value or punctuation; the position stays before it.
+    pub(crate) fn next_byte(&mut self) -> Option<u8> {
+        self.skip_blanks();
+        self.peek()
+    }
+
+    /// Steps over `byte`, which must be next.
+    pub(crate) fn expect(&mut self, byte: u8, what: &'static str) -> Result<(), Broken> {
+        if self.next_byte() == Some(byte) {
+            self.at += 1;
+            return Ok(());
+        }
+        Err(self.broken(what))
+    }
+
+    /// Steps over `byte` if it is next.
+    pub(crate) fn take(&mut self, byte: u8) -> bool {
+        let found = self.next_byte() == Some(byte);
+        self.at += usize::from(found);
+        found
+    }
+
+    /// The next member of an object: its name, with the value next. `None` at the closing brace.
+    /// `first` tells whether the opening brace was just passed.
+    pub(crate) fn member(&mut self, first: bool) -> Result<Option<Text<'a>>, Broken> {
+        if self.take(b'}') {
+            return Ok(None);
+        }
+        if !first {
+            self.expect(b',', "expected `,` or `}`")?;
+        }
+        self.expect(b'"', "expected a field name in double quotes")?;
+        let name = self.text_to_quote()?;
+        self.expect(b':', "expected `:`")?;
+        Ok(Some(name))
+    }
+
+    /// Whether an array has a next element, with it next.
+    pub(crate) fn element(&mut self, first: bool) -> Result<bool, Broken> {
+        if self.take(b']') {
+            return Ok(false);
+        }
+        if !first {
+            self.expect(b',', "expected `,` or `]`")?;
+        }
+        Ok(true)
+    }
+
+    /// Passes the next value.
+    pub(crate) fn value(&mut self) -> Result<Token<'a>, Broken> {
+        self.value_at_depth(0)
+    }
+
+    fn value_at_depth(&mut self, depth: u32) -> Result<Token<'a>, Broken> {
+        match self.next_byte() {
+            Some(b'"') => {
+                self.at += 1;
+                Ok(Token::Text(self.text_to_quote()?))
+            }
+            Some(b'-' | b'0'..=b'9') => self.number(),
+            Some(b'{') => self.object(depth),
+            Some(b'[') => self.array(depth),
+            Some(b't') => self.word("true", Token::Bool(true)),
+            Some(b'f') => self.word("false", Token::Bool(false)),
+            Some(b'n') => self.word("null", Token::Null),
+            Some(_) => Err(self.broken("expected a value")),
+            None => Err(self.broken("the text ends where a value is expected")),
+        }
+    }
+
+    fn slice(&self, start: usize) -> &'a str {
+        self.text.get(start..self.at).unwrap_or_default()
+    }
+
+    fn word(&mut self, word: &str, token: Token<'a>) -> Result<Token<'a>, Broken> {
+        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+        let follows = rest.get(word.len()).is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_');
+        if !rest.starts_with(word.as_bytes()) || follows {
+            return Err(self.broken("expected a value"));
+        }
+        self.at += word.len();
+        Ok(token)
+    }
+
+    fn digits(&mut self) -> Result<(), Broken> {
+        let start = self.at;
+        while let Some(b'0'..=b'9') = self.peek() {
+            self.at += 1;
+        }
+        if start == self.at { Err(self.broken("expected a digit")) } else { Ok(()) }
+    }
+
+    fn number(&mut self) -> Result<Token<'a>, Broken> {
+        let start = self.at;
+        if self.peek() == Some(b'-') {
+            self.at += 1;
+        }
+        let leading_zero = self.peek() == Some(b'0');
+        let digits_from = self.at;
+        self.digits()?;
+        if leading_zero && self.at > digits_from + 1 {
+            return Err(self.broken("a number must not begin with 0"));
+        }
+        if self.peek() == Some(b'.') {
+            self.at += 1;
+            self.digits()?;
+        }
+        if let Some(b'e' | b'E') = self.peek() {
+            self.at += 1;
+            if let Some(b'+' | b'-') = self.peek() {
+                self.at += 1;
+            }
+            self.digits()?;
+        }
+        Ok(Token::Number(self.slice(start)))
+    }
+
+    /// The characters up to the closing quote, which is passed too.
+    fn text_to_quote(&mut self) -> Result<Text<'a>, Broken> {
+        let start = self.at;
+        let mut escaped = false;
+        loop {
+            self.at = quote_or_backslash(self.text.as_bytes(), self.at);
+            match self.peek() {
+                Some(b'"') => {
+                    let raw = self.slice(start);
+                    self.at += 1;
+                    return Ok(Text { raw, escaped });
+                }
+                Some(_) => {
+                    escaped = true;
+                    self.pass_escape()?;
+                }
+                None => return Err(self.broken("the text ends within a string")),
+            }
+        }
+    }
+
+    fn pass_escape(&mut self) -> Result<(), Broken> {
+        let rest = self.text.as_bytes().get(self.at + 1..).unwrap_or_default();
+        match rest {
+            [b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', ..] => self.at += 2,
+            [b'u', a, b, c, d, ..] if [a, b, c, d].iter().all(|x| x.is_ascii_hexdigit()) => self.at += 6,
+            _ => return Err(self.broken("unknown escape")),
+        }
+        Ok(())
+    }
+
+    fn object(&mut self, depth: u32) -> Result<Token<'a>, Broken> {
+        let start = self.open(depth)?;
+        let mut first = true;
+        while self.member(first)?.is_some() {
+            self.value_at_depth(depth + 1)?;
+            first = false;
+        }
+        Ok(Token::Object(self.slice(start)))
+    }
+
+    fn array(&mut self, depth: u32) -> Result<Token<'a>, Broken> {
+        let start = self.open(depth)?;
+        let mut first = true;
+        while self.element(first)? {
+            self.value_at_depth(depth + 1)?;
+            first = false;
+        }
+        Ok(Token::Array(self.slice(start)))
+    }
+
+    fn open(&mut self, depth: u32) -> Result<usize, Broken> {
+        if depth >= DEPTH_MAX {
+            return Err(self.broken("nested more than 1000 levels deep"));
+        }
+        self.at += 1;
+        Ok(self.at - 1)
+    }
+}
+
+const ONES: u64 = 0x0101_0101_0101_0101;
+const HIGHS: u64 = 0x8080_8080_8080_8080;
+
+/// Position of the next quote or backslash from `at` on, or the end. Eight bytes at a time: most
+/// of a message is text.
+fn quote_or_backslash(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(word) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
+        let word = u64::from_le_bytes(*word);
+        let found =
+            zero_bytes(word ^ (ONES * u64::from(b'"'))) | zero_bytes(word ^ (ONES * u64::from(b'\\')));
+        if found != 0 {
+            return at + found.trailing_zeros() as usize / 8;
+        }
+        at += 8;
+    }
+    let rest = bytes.get(at..).unwrap_or_default();
+    at + rest.iter().position(|b| matches!(b, b'"' | b'\\')).unwrap_or(rest.len())
+}
+
+/// The high bit of each zero byte; bits above the lowest one set may be wrong.
+fn zero_bytes(word: u64) -> u64 {
+    word.wrapping_sub(ONES) & !word & HIGHS
+}
+
+impl<'a> Text<'a> {
+    /// The string's value; one with escapes is built in `arena`. Half a surrogate pair becomes `?`,
+    /// as in Flink's UTF-8 encoder.
+    pub(crate) fn resolve(self, arena: &'a Bump) -> &'a str {
+        if !self.escaped {
+            return self.raw;
+        }
+        let mut out = BumpString::with_capacity_in(self.raw.len(), arena);
+        let mut rest = self.raw;
+        while let Some(at) = memchr::memchr(b'\\', rest.as_bytes()) {
+            let (before, escape) = rest.split_at(at);
+            out.push_str(before);
+            let (c, len) = unescape(escape);
+            out.push(c);
+            rest = escape.get(len..).unwrap_or_default();
+        }
+        out.push_str(rest);
+        out.into_bump_str()
+    }
+}
+
+/// The character of the escape that `text` begins with, and the escape's length.
+fn unescape(text: &str) -> (char, usize) {
+    let c = match text.as_bytes().get(1) {
+        Some(b'b') => '\u{8}',
+        Some(b'f') => '\u{c}',
+        Some(b'n') => '\n',
+        Some(b'r') => '\r',
+        Some(b't') => '\t',
+        Some(b'u') => return unescape_unicode(text),
+        Some(other) => char::from(*other),
+        None => '\\',
+    };
+    (c, 2)
+}
+
+fn unescape_unicode(text: &str) -> (char, usize) {
+    let unit = |at: usize| u32::from_str_radix(text.get(at..at + 4)?, 16).ok();
+    let first = unit(2).unwrap_or(u32::from(b'?'));
+    if let Some(c) = char::from_u32(first) {
+        return (c, 6);
+    }
+    let low = if text.get(6..8) == Some("\\u") { unit(8) } else { None };
+    match low {
+        Some(low) if first < 0xDC00 && (0xDC00..0xE000).contains(&low) => {
+            let code = 0x10000 + ((first - 0xD800) << 10) + (low - 0xDC00);
+            (char::from_u32(code).unwrap_or('?'), 12)
+        }
+        _ => ('?', 6),
+    }
+}

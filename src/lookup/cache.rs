@@ -1,0 +1,308 @@
+//! `lookup.cache: PARTIAL`: the answers of one lookup in one shard.
+//!
+//! `moka` bounds the number of keys and chooses which ones go (least recently
+//! used). It reads the machine's clock, so expiry is decided here, against the
+//! time that the caller gives: an entry carries when it was written and last
+//! used. A large cache has a [`Front`]: a direct-mapped table that only this
+//! shard touches, where the hit of a hot key costs a hash and a comparison
+//! instead of `moka`'s several hundred nanoseconds.
+
+use std::borrow::Borrow;
+use std::hash::{BuildHasher, Hash, Hasher};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+
+use foldhash::fast::RandomState;
+use moka::policy::EvictionPolicy;
+use moka::sync::Cache;
+use smallvec::SmallVec;
+
+use crate::clock::Millis;
+use crate::plan::CachePlan;
+
+use super::front::Front;
+
+/// Keys per table and replica when the definition bounds the time alone: enough for any dimension that
+/// fits, and expired entries of others make room by not being used.
+const KEYS_DEFAULT: u64 = 1_000_000;
+
+/// The rows of one key, after the condition on the dimension side.
+#[derive(Debug)]
+pub struct Answer {
+    /// The packed key.
+    pub key: Box<[u8]>,
+    /// Packed rows; none: the dimension has no such row.
+    pub rows: SmallVec<[Arc<[u8]>; 1]>,
+    written: Millis,
+    used: AtomicI64,
+    evicted: AtomicBool,
+}
+
+impl Answer {
+    /// An answer that came at `now`.
+    pub(super) fn new(key: Box<[u8]>, rows: SmallVec<[Arc<[u8]>; 1]>, now: Millis) -> Self {
+        Self { key, rows, written: now, used: AtomicI64::new(now), evicted: AtomicBool::new(false) }
+    }
+}
+
+/// An answer as a key of `moka`, so that the key's bytes are not kept twice.
+#[derive(Debug)]
+struct ByKey(Arc<Answer>);
+
+impl Borrow<[u8]> for ByKey {
+    fn borrow(&self) -> &[u8] {
+        &self.0.key
+    }
+}
+
+impl PartialEq for ByKey {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.key == other.0.key
+    }
+}
+
+impl Eq for ByKey {}
+
+impl Hash for ByKey {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (*self.0.key).hash(state);
+    }
+}
+
+/// What the cache knows of a key.
+#[derive(Debug)]
+pub(super) enum Probe {
+    /// An answer that is still good.
+    Hit(Arc<Answer>),
+    /// The same, and the batch has it already under this number; whether it says that there is no row.
+    Known(u32, bool),
+    /// Nothing.
+    Miss {
+        /// There was an answer, but its time is over.
+        expired: bool,
+    },
+}
+
+/// Times after which an answer is not good any more.
+#[derive(Clone, Copy, Debug)]
+struct Expiry {
+    write: Option<Millis>,
+    access: Option<Millis>,
+    missing: Option<Millis>,
+}
+
+impl Expiry {
+    fn is_over(self, answer: &Answer, now: Millis) -> bool {
+        let past = |since: Millis, limit: Option<Millis>| {
+            limit.is_some_and(|limit| since.saturating_add(limit) <= now)
+        };
+        past(answer.written, self.write)
+            || (self.access.is_some() && past(answer.used.load(Ordering::Relaxed), self.access))
+            || (answer.rows.is_empty() && past(answer.written, self.missing))
+    }
+}
+
+/// Answers of one lookup in one shard.
+#[derive(Debug)]
+pub(super) struct PartialCache {
+    bound: Cache<ByKey, Arc<Answer>, RandomState>,
+    front: Option<Front>,
+    hasher: RandomState,
+    expiry: Expiry,
+    cache_missing_key: bool,
+}
+
+impl PartialCache {
+    /// The share of one of `shards` shards.
+    pub fn new(plan: &CachePlan, shards: u16) -> Self {
+        let keys = plan.max_rows.unwrap_or(KEYS_DEFAULT).div_ceil(u64::from(shards.max(1))).max(1);
+        let hasher = RandomState::default();
+        let bound = Cache::builder()
+            .max_capacity(keys)
+            .eviction_policy(EvictionPolicy::lru())
+            .eviction_listener(|_, answer: Arc<Answer>, _| answer.evicted.store(true, Ordering::Relaxed))
+            .build_with_hasher(hasher.clone());
+        let millis = |duration: Option<std::time::Duration>| {
+            duration.map(|duration| i64::try_from(duration.as_millis()).unwrap_or(i64::MAX))
+        };
+        Self {
+            bound,
+            front: Front::for_keys(keys),
+            hasher,
+            expiry: Expiry {
+                write: millis(plan.expire_after_write),
+                access: millis(plan.expire_after_access),
+                missing: millis(plan.missing_key_ttl),
+            },
+            cache_missing_key: plan.cache_missing_key,
+        }
+    }
+
+    /// Looks a key up. `run` is the number of the batch that asks, not 0; if it has not got the answer yet,
+    /// it will keep it under the number `next`.
+    pub fn probe(&mut self, key: &[u8], run: u64, next: u32, now: Millis) -> Probe {
+        let hash = self.hasher.hash_one(key);
+        let expiry = self.expiry;
+        if let Some(slot) = self.front.as_mut().and_then(|front| front.find(hash, key))
+            && !slot.answer.evicted.load(Ordering::Relaxed)
+            && !expiry.is_over(&slot.answer, now)
+        {
+            if expiry.access.is_some() {
+                slot.answer.used.store(now, Ordering::Relaxed);
+            }
+            if slot.is_due_for_touch() {
+                // `moka` must see now and then that the key is in use.
+                let _ = self.bound.get(key);
+            }
+            return match slot.number_in(run, next) {
+                Some(number) => Probe::Known(number, slot.answer.rows.is_empty()),
+                None => Probe::Hit(slot.answer.clone()),
+            };
+        }
+        let probe = self.probe_bound(key, now);
+        if let (Probe::Hit(answer), Some(front)) = (&probe, &mut self.front) {
+            front.put(hash, answer.clone(), run, next);
+        }
+        probe
+    }
+
+    fn probe_bound(&mut self, key: &[u8], now: Millis) -> Probe {
+        let Some(answer) = self.bound.get(key) else { return Probe::Miss { expired: false } };
+        if self.expiry.is_over(&answer, now) {
+            self.bound.invalidate(key);
+            return Probe::Miss { expired: true };
+        }
+        if self.expiry.access.is_some() {
+            answer.used.store(now, Ordering::Relaxed);
+        }
+        Probe::Hit(answer)
+    }
+
+    /// Keeps an answer.
+    pub fn put(&mut self, answer: &Arc<Answer>) {
+        if !answer.rows.is_empty() || self.cache_missing_key {
+            self.bound.insert(ByKey(answer.clone()), answer.clone());
+        }
+    }
+
+    /// Evicts what is too much. After each statement rather than when `moka` gets round to it, so that the
+    /// bound holds at every moment that counts.
+    pub fn settle(&self) {
+        self.bound.run_pending_tasks();
+    }
+
+    /// Number of keys.
+    pub fn len(&self) -> u64 {
+        self.bound.run_pending_tasks();
+        self.bound.entry_count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    const UNBOUNDED: CachePlan = CachePlan {
+        max_rows: None,
+        expire_after_write: None,
+        expire_after_access: None,
+        cache_missing_key: true,
+        missing_key_ttl: None,
+    };
+
+    fn answer(key: &str, rows: usize, now: Millis) -> Arc<Answer> {
+        let rows = (0..rows).map(|_| Arc::from(&b"row"[..])).collect();
+        Arc::new(Answer::new(key.as_bytes().into(), rows, now))
+    }
+
+    fn put(cache: &mut PartialCache, key: &str, rows: usize, now: Millis) {
+        cache.put(&answer(key, rows, now));
+        cache.settle();
+    }
+
+    fn hits(cache: &mut PartialCache, key: &str, now: Millis) -> bool {
+        matches!(cache.probe(key.as_bytes(), 1, 0, now), Probe::Hit(_) | Probe::Known(..))
+    }
+
+    /// Flink: `DefaultLookupCacheTest`, expire after write.
+    #[test]
+    fn an_entry_expires_after_it_was_written_used_or_not() {
+        let plan = CachePlan { expire_after_write: Some(Duration::from_millis(100)), ..UNBOUNDED };
+        let mut cache = PartialCache::new(&plan, 1);
+        put(&mut cache, "a", 1, 0);
+        assert!(hits(&mut cache, "a", 50) && hits(&mut cache, "a", 99));
+        assert!(matches!(cache.probe(b"a", 1, 0, 100), Probe::Miss { expired: true }));
+        assert!(matches!(cache.probe(b"a", 1, 0, 100), Probe::Miss { expired: false }));
+    }
+
+    /// Flink: `DefaultLookupCacheTest`, expire after access.
+    #[test]
+    fn an_entry_lives_as_long_as_it_is_used() {
+        let plan = CachePlan { expire_after_access: Some(Duration::from_millis(100)), ..UNBOUNDED };
+        let mut cache = PartialCache::new(&plan, 1);
+        put(&mut cache, "a", 1, 0);
+        for now in [90, 180, 270] {
+            assert!(hits(&mut cache, "a", now), "at {now}");
+        }
+        assert!(!hits(&mut cache, "a", 370));
+    }
+
+    /// Flink: `DefaultLookupCacheTest`, maximum size.
+    #[test]
+    fn the_bound_counts_keys_and_the_least_recently_used_goes() {
+        let mut cache = PartialCache::new(&CachePlan { max_rows: Some(2), ..UNBOUNDED }, 1);
+        put(&mut cache, "a", 5, 0);
+        put(&mut cache, "b", 1, 0);
+        assert!(hits(&mut cache, "a", 0));
+        put(&mut cache, "c", 1, 0);
+        assert_eq!(cache.len(), 2);
+        assert!(hits(&mut cache, "a", 0) && hits(&mut cache, "c", 0) && !hits(&mut cache, "b", 0));
+    }
+
+    #[test]
+    fn the_bound_is_divided_among_the_shards() {
+        let mut cache = PartialCache::new(&CachePlan { max_rows: Some(5), ..UNBOUNDED }, 2);
+        for key in ["a", "b", "c", "d"] {
+            put(&mut cache, key, 1, 0);
+        }
+        assert_eq!(cache.len(), 3);
+    }
+
+    /// Flink: `DefaultLookupCacheTest`, missing keys; the own time is ours.
+    #[test]
+    fn absent_keys_are_cached_on_request_and_for_their_own_time() {
+        let mut off = PartialCache::new(&CachePlan { cache_missing_key: false, ..UNBOUNDED }, 1);
+        put(&mut off, "a", 0, 0);
+        assert!(!hits(&mut off, "a", 0));
+        let short = CachePlan { missing_key_ttl: Some(Duration::from_millis(10)), ..UNBOUNDED };
+        let mut on = PartialCache::new(&short, 1);
+        put(&mut on, "a", 0, 0);
+        put(&mut on, "b", 1, 0);
+        assert!(hits(&mut on, "a", 9) && !hits(&mut on, "a", 10) && hits(&mut on, "b", 1000));
+    }
+
+    #[test]
+    fn the_front_gives_what_the_cache_would() {
+        let plan = CachePlan {
+            max_rows: Some(20_000),
+            expire_after_write: Some(Duration::from_millis(100)),
+            ..UNBOUNDED
+        };
+        let mut cache = PartialCache::new(&plan, 1);
+        assert!(cache.front.is_some());
+        put(&mut cache, "a", 1, 0);
+        assert!(hits(&mut cache, "a", 0));
+        assert!(matches!(cache.probe(b"a", 7, 3, 0), Probe::Hit(_)));
+        assert!(matches!(cache.probe(b"a", 7, 4, 0), Probe::Known(3, false)));
+        assert!(hits(&mut cache, "a", 0), "another batch has not got it");
+        assert!(!hits(&mut cache, "a", 100), "the front expires too");
+        put(&mut cache, "b", 1, 0);
+        assert!(matches!(cache.probe(b"b", 8, 0, 0), Probe::Hit(_)));
+        for i in 0..40_000 {
+            put(&mut cache, &i.to_string(), 1, 0);
+        }
+        assert!(!hits(&mut cache, "b", 0), "evicted is evicted in the front as well");
+    }
+}

@@ -1,0 +1,184 @@
+//! A lookup's condition, read as Flink reads ON (E.1).
+//!
+//! `dimension column = expression of the stream, or constant` is a part of the
+//! lookup key. What is left is a filter on the stream (a row that fails it
+//! makes no call), on the dimension's rows, or on both.
+
+use crate::config::Text;
+use crate::expr::{Expression, Parsed};
+use crate::model::{DataType, Type};
+
+use super::super::{KeyPart, KeySource};
+use super::comparison::comparison;
+use super::context::Context;
+use super::joined::Joined;
+use super::lookup::Condition;
+
+/// An equality that can be a part of the key.
+struct Equality {
+    /// Position among the dimension's columns.
+    column: usize,
+    part: KeyPart,
+    conjunct: Parsed,
+    /// The other side, as written.
+    other: Parsed,
+}
+
+/// Takes a condition apart; `row` is `before` with the dimension's columns behind.
+pub(super) fn compile(context: &mut Context, text: &Text, before: &Joined, row: &Joined) -> Condition {
+    let parsed = match Parsed::parse(text.value()) {
+        Ok(parsed) => parsed,
+        Err(error) => {
+            context.sql_fault(text, 0, error);
+            return Condition::default();
+        }
+    };
+    let mut condition = Condition::default();
+    let mut equalities: Vec<Equality> = Vec::new();
+    for conjunct in parsed.conjuncts() {
+        match equality(context, text, &conjunct, before, row) {
+            Found::Key(equality) => equalities.push(*equality),
+            Found::Other => file(context, text, &conjunct, before, row, &mut condition),
+            Found::Fault => {}
+        }
+    }
+    for spare in choose(&mut equalities) {
+        spare_equality(context, text, &spare, &equalities, before, row, &mut condition);
+    }
+    order(equalities, &mut condition);
+    condition
+}
+
+enum Found {
+    Key(Box<Equality>),
+    Other,
+    Fault,
+}
+
+fn equality(context: &mut Context, text: &Text, conjunct: &Parsed, before: &Joined, row: &Joined) -> Found {
+    let Some((left, right)) = conjunct.equality() else { return Found::Other };
+    let compiled = |side: &Parsed| side.compile(&row.scope, &context.settings).ok();
+    let (Some(left_value), Some(right_value)) = (compiled(&left), compiled(&right)) else {
+        return Found::Other;
+    };
+    let dimension_column =
+        |side: &Expression| side.as_column().and_then(|column| column.checked_sub(before.len()));
+    let of_stream = |side: &Expression| side.columns().iter().all(|column| *column < before.len());
+    let (column, other, value) = match (dimension_column(&left_value), dimension_column(&right_value)) {
+        (Some(column), _) if of_stream(&right_value) => (column, right, right_value),
+        (_, Some(column)) if of_stream(&left_value) => (column, left, left_value),
+        _ => return Found::Other,
+    };
+    let declared = &row.scope.columns[before.len() + column];
+    let ty = DataType { nullable: false, ..declared.ty.clone() };
+    let source_type = value.ty().clone();
+    match comparison(&source_type.kind, &ty.kind) {
+        Ok(comparison) => {
+            let source = match value.is_constant() {
+                true => KeySource::Constant(value),
+                false => KeySource::Stream(value),
+            };
+            let part = KeyPart { column: declared.name.clone(), ty, source, source_type, comparison };
+            Found::Key(Box::new(Equality { column, part, conjunct: conjunct.clone(), other }))
+        }
+        Err(help) => {
+            let what = format!(
+                "{} is {} and {} is {}: they cannot be compared as a lookup key",
+                row.name(before.len() + column),
+                ty.kind,
+                other,
+                source_type.kind
+            );
+            context.fault(&text.place(conjunct.at()), what, help);
+            Found::Fault
+        }
+    }
+}
+
+/// Leaves one equality per column, a constant before an expression; gives the others back.
+fn choose(equalities: &mut Vec<Equality>) -> Vec<Equality> {
+    let mut kept: Vec<Equality> = Vec::new();
+    let mut spare = Vec::new();
+    for equality in equalities.drain(..) {
+        let is_constant = matches!(equality.part.source, KeySource::Constant(_));
+        match kept.iter_mut().find(|known| known.column == equality.column) {
+            Some(known) if is_constant && matches!(known.part.source, KeySource::Stream(_)) => {
+                spare.push(std::mem::replace(known, equality));
+            }
+            Some(_) => spare.push(equality),
+            None => kept.push(equality),
+        }
+    }
+    *equalities = kept;
+    spare
+}
+
+/// A second equality on a key column: with a constant key it is a filter on the stream, else a condition on both sides.
+fn spare_equality(
+    context: &mut Context,
+    text: &Text,
+    spare: &Equality,
+    keys: &[Equality],
+    before: &Joined,
+    row: &Joined,
+    condition: &mut Condition,
+) {
+    let key = keys.iter().find(|key| key.column == spare.column);
+    if let Some(key) = key
+        && matches!((&key.part.source, &spare.part.source), (KeySource::Constant(_), KeySource::Stream(_)))
+        && let Ok(filter) = Parsed::parse(&format!("({}) = ({})", spare.other, key.other))
+        && let Ok(filter) = filter.compile(&before.scope, &context.settings)
+    {
+        condition.pre_filter.push(filter);
+        return;
+    }
+    file(context, text, &spare.conjunct, before, row, condition);
+}
+
+/// A conjunct that is no key goes to the side that it reads.
+fn file(
+    context: &mut Context,
+    text: &Text,
+    conjunct: &Parsed,
+    before: &Joined,
+    row: &Joined,
+    condition: &mut Condition,
+) {
+    let Some(compiled) = context.part(text, conjunct, &row.scope) else { return };
+    if !matches!(compiled.ty().kind, Type::Boolean | Type::Null) {
+        let what = format!("'{conjunct}' is {}, not a condition", compiled.ty().kind);
+        return context.fault(&text.place(conjunct.at()), what, "");
+    }
+    let columns = compiled.columns();
+    let reads_stream = columns.iter().any(|column| *column < before.len());
+    let reads_dimension = columns.iter().any(|column| before.len() <= *column);
+    if reads_stream && reads_dimension && conjunct.to_string().to_uppercase().contains("IS NOT DISTINCT FROM")
+    {
+        let what = "IS NOT DISTINCT FROM cannot join a stream with a dimension table";
+        return context.fault(&text.place(conjunct.at()), what, "write =: a NULL key makes no lookup");
+    }
+    match (reads_stream, reads_dimension) {
+        (_, false) => condition.pre_filter.push(compiled),
+        (false, true) => condition.dimension_filter.push(compiled),
+        (true, true) => condition.residual.push(compiled),
+    }
+}
+
+/// Keys stand in the order of the dimension's columns; the hash reads them in the order of the condition (E.1, E.6).
+fn order(equalities: Vec<Equality>, condition: &mut Condition) {
+    let mut key: Vec<(usize, usize, KeyPart)> = equalities
+        .into_iter()
+        .enumerate()
+        .map(|(written, equality)| (equality.column, written, equality.part))
+        .collect();
+    key.sort_by_key(|(column, ..)| *column);
+    let mut hash: Vec<(usize, usize)> = key
+        .iter()
+        .enumerate()
+        .filter(|(_, (_, _, part))| matches!(part.source, KeySource::Stream(_)))
+        .map(|(position, (_, written, _))| (*written, position))
+        .collect();
+    hash.sort_unstable();
+    condition.hash_order = hash.into_iter().map(|(_, position)| position).collect();
+    condition.key = key.into_iter().map(|(column, _, part)| (column, part)).collect();
+}

@@ -1,0 +1,86 @@
+//! From a definition to a plan: pure, without I/O, with every fault of the definition in one run.
+//!
+//! Expressions are first compiled against the *full* joined row: every column
+//! that the stream and the dimension tables declare, needed or not. What
+//! something reads is known only at the end; then the columns that nothing
+//! reads are left out and every expression is moved to the columns that stay
+//! ([`prune`]).
+
+mod client;
+mod comparison;
+mod condition;
+mod context;
+mod dimension;
+mod format;
+mod job;
+mod joined;
+mod lookup;
+mod metadata;
+mod output;
+mod prune;
+mod schema;
+mod select;
+mod sink;
+mod sink_key;
+mod source;
+mod stream;
+mod topics;
+mod unused;
+mod url;
+mod wheres;
+
+use crate::config::{Definition, Fault};
+
+use super::Plan;
+use context::Context;
+
+/// Compiles a definition.
+///
+/// # Errors
+/// Every fault, those that reading the definition found included.
+pub fn compile(definition: &Definition) -> Result<Plan, Vec<Fault>> {
+    let mut context = Context::new(definition);
+    match compile_with(&mut context, definition) {
+        Some(plan) if context.faults.is_empty() => Ok(plan),
+        _ => Err(context.faults.into_sorted()),
+    }
+}
+
+/// `None`, or faults in the context, when there is no plan.
+fn compile_with(context: &mut Context, definition: &Definition) -> Option<Plan> {
+    let job = job::compile(context, definition);
+    let name = job::name(context, definition);
+    unused::check(context, definition);
+    let stream = stream::resolve(context, definition);
+    let sink_table = sink::resolve(context, definition);
+    let (stream, sources) = stream?;
+    let mut row = joined::Joined::of_stream(&stream);
+    let lookups = lookup::compile_all(context, definition, &mut row);
+    // A table that could not be read would make every column of it unknown.
+    let lookups = lookups?;
+    let filters = wheres::compile(context, definition, &stream, &row);
+    let selected = select::compile(context, definition, &stream, &row);
+    let (selected, sink_table) = (selected?, sink_table?);
+    let output = output::compile(context, selected, &sink_table)?;
+    let sink = sink::compile(
+        context,
+        sink_table,
+        &output,
+        sink_key::Input { stream: &stream, lookups: &lookups, row: &row },
+    )?;
+    let drafts = prune::Drafts { stream, lookups, filters, output };
+    let pruned = prune::prune(drafts, sources, &job);
+    let mut plan = Plan {
+        name: name?,
+        source: pruned.source,
+        normalize: pruned.normalize,
+        lookups: pruned.lookups,
+        filter: pruned.filter,
+        project: pruned.project,
+        sink,
+        options: job.options,
+        notes: std::mem::take(&mut context.notes),
+    };
+    source::name_group(&mut plan);
+    Some(plan)
+}
