@@ -37,3 +37,6 @@ mod keygroups;
 
 /// The benchmark's input has the shares and sizes that its results are read by.
 mod workload;
+
+/// Faults of definitions as a user sees them, and what a valid definition comes to.
+mod definitions;
