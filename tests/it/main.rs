@@ -22,6 +22,8 @@ mod topic;
 mod database;
 /// The program as a process.
 mod replica;
+/// A TCP proxy in front of a real server.
+mod proxy;
 
 /// Golden cases in the format of `lookaside test`.
 mod cases;
@@ -40,3 +42,10 @@ mod workload;
 
 /// Faults of definitions as a user sees them, and what a valid definition comes to.
 mod definitions;
+
+/// Batched lookups on the real database: the answer of a batch is that of plain selects.
+mod mysql_lookup;
+/// Values of the real database, read as the declared types.
+mod mysql_values;
+/// A database that refuses, breaks off or is not as declared.
+mod mysql_faults;
