@@ -1,1 +1,21 @@
-//! Placeholder.
+//! Builds a job from its plan and runs it: threads, queues, commits, the end.
+//!
+//! ```text
+//! source thread ── data queues ──▶ shard threads ──▶ sink
+//!   reads, splits,                  │        ▲
+//!   commits                 queries ▼        │ answers
+//!                                 I/O threads (lookups)
+//! ```
+//!
+//! Whatever fails first ends the job, with the exit code of its kind. A stop
+//! that is asked for drains: what was read is finished, acknowledged and
+//! committed before the group is left.
+
+mod board;
+mod driver;
+mod lookups;
+mod shard;
+mod shutdown;
+
+pub use board::{Board, PartitionView, Pulse, ShardView, SourceView, State};
+pub use shutdown::Shutdown;

@@ -20,6 +20,8 @@ mod topic;
 mod database;
 /// The program as a process.
 mod replica;
+/// A TCP proxy in front of a real server.
+mod proxy;
 
 /// The whole path on real servers: replicas that come, go and die.
 mod end_to_end;
@@ -29,3 +31,10 @@ mod bad_input;
 
 /// Key groups, against vectors that Flink printed.
 mod keygroups;
+
+/// Batched lookups on the real database: the answer of a batch is that of plain selects.
+mod mysql_lookup;
+/// Values of the real database, read as the declared types.
+mod mysql_values;
+/// A database that refuses, breaks off or is not as declared.
+mod mysql_faults;
