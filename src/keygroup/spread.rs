@@ -71,12 +71,12 @@ const ROUND_NUMBERS: [u16; 9] = [120, 180, 240, 360, 480, 720, 1_000, 5_040, 10_
 /// At most `count` settings near `groups` that spread `hashes` best, best first.
 ///
 /// Tried are the same parallelism and those up to two below and above it, each with powers of two
-/// and round numbers as max parallelism. Ranked by skew, then by the keys of the busiest shard, then
+/// and round numbers as max parallelism; never a single shard, which has no skew and no parallelism. Ranked by skew, then by the keys of the busiest shard, then
 /// by how little changes: the nearest parallelism first, then the fewest key groups.
 #[must_use]
 pub fn suggest(hashes: &[i32], groups: &KeyGroups, count: usize) -> Vec<Setting> {
     let current = groups.parallelism();
-    let mut settings: Vec<Setting> = (current.saturating_sub(2).max(1)..=current.saturating_add(2))
+    let mut settings: Vec<Setting> = (current.saturating_sub(2).max(2)..=current.saturating_add(2))
         .flat_map(|parallelism| max_parallelisms().map(move |max| KeyGroups::new(parallelism, Some(max))))
         .filter_map(Result::ok)
         .filter(|setting| setting != groups)
@@ -123,6 +123,12 @@ mod tests {
         assert!(best[0].load.skew < 3.0);
         assert!(best.windows(2).all(|pair| pair[0].load.skew <= pair[1].load.skew));
         assert!(best.iter().all(|setting| setting.load == load(&SIX, &setting.groups)));
+    }
+
+    #[test]
+    fn a_single_shard_is_no_suggestion() {
+        let groups = KeyGroups::new(2, Some(128)).unwrap();
+        assert!(suggest(&SIX, &groups, 1_000).iter().all(|setting| 1 < setting.groups.parallelism()));
     }
 
     #[test]

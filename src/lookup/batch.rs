@@ -143,9 +143,7 @@ impl JoinBatch {
         let references = self.dimensions(row);
         bump.alloc_slice_fill_with(references.len() + 1, |part| match part.checked_sub(1) {
             None => stream.map_or(&[][..], |slice| slice.of(arena)),
-            Some(at) => {
-                references.get(at).and_then(|&at| self.dimension(at)).map_or(&[][..], |row| row)
-            }
+            Some(at) => references.get(at).and_then(|&at| self.dimension(at)).map_or(&[][..], |row| row),
         })
     }
 

@@ -157,7 +157,8 @@ impl Worker {
             if let Some(row) = change.after {
                 self.intake.scratch.reset();
                 let passes = !filters
-                    || match projector.stream_row_passes(row.of(&flight.changes.arena), &self.intake.scratch) {
+                    || match projector.stream_row_passes(row.of(&flight.changes.arena), &self.intake.scratch)
+                    {
                         Ok(passes) => passes,
                         Err(fault) => {
                             let fault = RecordFault { origin: change.origin, fault };

@@ -40,7 +40,12 @@ impl Worker {
     ///
     /// # Errors
     /// A plan that cannot be built: [`crate::error::Kind::Definition`].
-    pub fn with_rows(plan: &Plan, shard: ShardId, groups: KeyGroups, partitions: PartitionTable) -> Result<Self> {
+    pub fn with_rows(
+        plan: &Plan,
+        shard: ShardId,
+        groups: KeyGroups,
+        partitions: PartitionTable,
+    ) -> Result<Self> {
         let shape = Shape {
             times: plan.normalize.as_ref().is_some_and(|normalize| normalize.ttl.is_some()),
             rows: plan.sink.encoding != Encoding::UpsertBySourceKey,

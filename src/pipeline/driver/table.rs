@@ -71,7 +71,11 @@ impl MemoryTable {
     ///
     /// # Errors
     /// As [`MemoryTable::fail`] says.
-    pub(super) fn query(&mut self, plan: &LookupPlan, keys: &[LookupKey]) -> Result<Vec<DimensionRows>, Error> {
+    pub(super) fn query(
+        &mut self,
+        plan: &LookupPlan,
+        keys: &[LookupKey],
+    ) -> Result<Vec<DimensionRows>, Error> {
         if let Some(failure) = &mut self.failure {
             match &mut failure.left {
                 None => return Err(Error::transient(failure.message.clone())),
@@ -137,7 +141,8 @@ pub(super) fn packed(layout: &RowLayout, row: &[Value]) -> Vec<u8> {
         bytes
     };
     let nested: Vec<Vec<u8>> = row.iter().map(encode).collect();
-    let datums: Vec<Datum<'_>> = row.iter().zip(&nested).map(|(value, nested)| datum(value, nested)).collect();
+    let datums: Vec<Datum<'_>> =
+        row.iter().zip(&nested).map(|(value, nested)| datum(value, nested)).collect();
     let mut out = Vec::new();
     layout.pack(&datums, &mut out);
     out
