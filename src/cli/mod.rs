@@ -5,6 +5,7 @@
 
 mod definition;
 mod exit;
+mod keygroups;
 mod output;
 mod schema;
 mod validate;
@@ -32,6 +33,7 @@ struct Cli {
 enum Command {
     Validate(validate::Args),
     Schema(schema::Args),
+    Keygroups(Box<keygroups::Args>),
 }
 
 /// Runs the command that the process was started with.
@@ -44,6 +46,7 @@ pub fn main() -> ExitCode {
     let exit = match &cli.command {
         Command::Validate(args) => validate::run(args, cli.output),
         Command::Schema(args) => schema::run(args, cli.output),
+        Command::Keygroups(args) => keygroups::run(args, cli.output),
     };
     exit.into()
 }
