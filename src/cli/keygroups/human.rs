@@ -77,7 +77,7 @@ fn summary(report: &Report) -> String {
     let mean = keys.len() as f64 / shards as f64;
     let cut = if keys.cut { " (the limit: there are more)" } else { "" };
     format!(
-        "{} keys{cut} of {}, key-hash {}, {}\n\
+        "{} keys{cut} from {}, key-hash {}, {}\n\
          skew {:.2}: {} keys on the busiest shard, {mean:.2} on average; {} of {shards} shards idle",
         keys.len(),
         keys.origin,

@@ -12,8 +12,8 @@ use crate::plan::Options;
 use super::keys::Keys;
 use super::usage;
 
-/// Settings that are proposed.
-const SUGGESTIONS: usize = 5;
+/// How much less skew is worth a proposal; below, it is chance, and the next key changes it.
+const GAIN_MIN: f64 = 0.05;
 
 /// Settings that are compared: what fits the width of a screen.
 const COMPARED_MAX: usize = 8;
@@ -94,7 +94,7 @@ pub(super) struct Report {
     pub placed: Placed,
     /// Under those of `--compare`.
     pub compared: Vec<Placed>,
-    /// Settings nearby that spread these keys better, best first.
+    /// The best setting of each parallelism nearby that spreads these keys better, best first.
     pub suggestions: Vec<Setting>,
 }
 
@@ -115,11 +115,23 @@ impl Report {
         let mut hasher = KeyHasher::new(&keys.types, key_hash)?;
         let hashes: Vec<i32> = keys.iter().map(|key| hasher.hash(&key)).collect();
         let placed = Placed::new(&hashes, groups);
-        let mut suggestions = suggest(&hashes, &groups, SUGGESTIONS);
-        suggestions.retain(|setting| setting.load.skew < placed.load.skew);
+        let suggestions = best_of_each_parallelism(&hashes, &placed);
         let compared = compare.iter().map(|contender| Placed::new(&hashes, contender.0)).collect();
         Ok(Self { keys, key_hash, placed, compared, suggestions })
     }
+}
+
+/// The best setting of each parallelism nearby, as far as it is better, best first: the parallelism
+/// is often given, and then the best of all others does not help.
+fn best_of_each_parallelism(hashes: &[i32], placed: &Placed) -> Vec<Setting> {
+    let mut best: Vec<Setting> = Vec::new();
+    for setting in suggest(hashes, &placed.groups, usize::MAX) {
+        let is_first = best.iter().all(|other| other.groups.parallelism() != setting.groups.parallelism());
+        if is_first && setting.load.skew + GAIN_MIN < placed.load.skew {
+            best.push(setting);
+        }
+    }
+    best
 }
 
 /// Keys of the busiest shard.
