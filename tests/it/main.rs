@@ -31,6 +31,8 @@ mod bad_input;
 
 /// Key groups, against vectors that Flink printed.
 mod keygroups;
+/// The command that shows where keys go: from arguments, files, topics and tables.
+mod keygroups_command;
 
 /// Batched lookups on the real database: the answer of a batch is that of plain selects.
 mod mysql_lookup;
