@@ -37,7 +37,7 @@ fn shown(arguments: &[&str]) -> String {
 
 /// The JSON document of a run that goes well.
 fn document(arguments: &[&str], input: &str) -> Json {
-    let output = start(&[arguments, &["--output", "json"]].concat(), input);
+    let output = start(&[&["--output", "json"], arguments].concat(), input);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     serde_json::from_slice(&output.stdout).expect("one JSON document")
 }
