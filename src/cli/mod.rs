@@ -4,10 +4,13 @@
 //! output can be piped. Every command takes `--output json`.
 
 mod definition;
+mod explain;
 mod exit;
 mod keygroups;
 mod output;
+mod run;
 mod schema;
+pub mod test;
 mod validate;
 
 pub use exit::Exit;
@@ -31,9 +34,12 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Run(run::Args),
     Validate(validate::Args),
+    Explain(explain::Args),
     Schema(schema::Args),
     Keygroups(Box<keygroups::Args>),
+    Test(test::Args),
 }
 
 /// Runs the command that the process was started with.
@@ -44,9 +50,12 @@ pub fn main() -> ExitCode {
         Err(message) => return exit::usage(&message),
     };
     let exit = match &cli.command {
+        Command::Run(args) => run::run(args, cli.output),
         Command::Validate(args) => validate::run(args, cli.output),
+        Command::Explain(args) => explain::run(args, cli.output),
         Command::Schema(args) => schema::run(args, cli.output),
         Command::Keygroups(args) => keygroups::run(args, cli.output),
+        Command::Test(args) => test::run(args, cli.output),
     };
     exit.into()
 }

@@ -26,7 +26,7 @@ mod yaml;
 pub use definition::{Definition, LookupDefinition, PipelineDefinition, StreamDefinition, TableDefinition};
 pub use duration::{format_duration, parse_duration};
 pub use fault::{Fault, Faults, Span};
-pub use load::{DefinitionSource, load, load_texts};
+pub use load::{DefinitionSource, load, load_inline, load_texts};
 pub use nearest::nearest;
 pub use reference::References;
 pub use schema::json_schema;

@@ -93,6 +93,70 @@ pub fn readable(column: &ColumnInfo, declared: &Type) -> Result<(), &'static str
     if fits { Ok(()) } else { Err(declarable(column)) }
 }
 
+/// Whether the live column can hold values that the declared type cannot, so that a row may stop the job.
+#[must_use]
+pub fn holds_more(column: &ColumnInfo, declared: &Type) -> bool {
+    let length = column.length.unwrap_or(u64::MAX);
+    match (Family::of(column), declared) {
+        (Family::Integer, Type::Decimal { precision, scale }) => {
+            precision - scale.min(precision) < integer_digits(column)
+        }
+        (Family::Integer, _) => declared.integer_range().is_some_and(|(_, high)| high < largest(column)),
+        (Family::Decimal, Type::Decimal { precision, scale }) => {
+            let (whole, after) = decimal_digits(column);
+            precision - scale.min(precision) < whole || *scale < after
+        }
+        (Family::Decimal, _) => {
+            declared.is_integer() && integer_type_digits(declared) < decimal_digits(column).0
+        }
+        (
+            Family::Text | Family::Binary,
+            Type::Char(n) | Type::Varchar(n) | Type::Binary(n) | Type::Varbinary(n),
+        ) => *n < i32::MAX as u32 && u64::from(*n) < length,
+        _ => false,
+    }
+}
+
+/// Digits before and after the point of a DECIMAL column.
+fn decimal_digits(column: &ColumnInfo) -> (u8, u8) {
+    let scale = column.scale.unwrap_or(0);
+    (column.precision.unwrap_or(10).saturating_sub(scale), scale)
+}
+
+/// Largest value of an integer column; BIGINT UNSIGNED goes beyond every declared integer type.
+fn largest(column: &ColumnInfo) -> i64 {
+    let bits = match column.data_type.as_str() {
+        "tinyint" => 8,
+        "smallint" => 16,
+        "mediumint" => 24,
+        "bigint" => 64,
+        _ => 32,
+    };
+    let bits = if column.unsigned() { bits } else { bits - 1 };
+    1_i64.checked_shl(bits).map_or(i64::MAX, |power| power.wrapping_sub(1))
+}
+
+fn integer_digits(column: &ColumnInfo) -> u8 {
+    match column.data_type.as_str() {
+        "tinyint" => 3,
+        "smallint" => 5,
+        "mediumint" => 8,
+        "bigint" if column.unsigned() => 20,
+        "bigint" => 19,
+        _ => 10,
+    }
+}
+
+/// Digits that every number of an integer type's range has room for.
+fn integer_type_digits(declared: &Type) -> u8 {
+    match declared {
+        Type::TinyInt => 2,
+        Type::SmallInt => 4,
+        Type::Int => 9,
+        _ => 18,
+    }
+}
+
 /// Whether values of the declared type can be written to a live column.
 pub fn writable(column: &ColumnInfo, declared: &Type) -> Result<(), &'static str> {
     let family = Family::of(column);
@@ -176,6 +240,25 @@ mod tests {
         let big = column("bigint", "bigint(20) unsigned");
         assert_eq!(readable(&big, &Type::Decimal { precision: 20, scale: 0 }), Ok(()));
         assert_eq!(readable(&big, &Type::Double), Err("DECIMAL(20, 0) or BIGINT"));
+    }
+
+    #[test]
+    fn a_column_that_holds_more_than_declared_is_found() {
+        let text = |length| ColumnInfo { length: Some(length), ..column("varchar", "varchar") };
+        assert!(holds_more(&text(255), &Type::Varchar(10)));
+        assert!(!holds_more(&text(10), &Type::Varchar(10)));
+        assert!(!holds_more(&text(255), &Type::STRING));
+        assert!(holds_more(&column("int", "int(10) unsigned"), &Type::Int));
+        assert!(!holds_more(&column("int", "int(11)"), &Type::Int));
+        assert!(holds_more(&column("bigint", "bigint(20)"), &Type::Int));
+        assert!(!holds_more(&column("bigint", "bigint(20)"), &Type::BigInt));
+        assert!(!holds_more(
+            &column("bigint", "bigint(20) unsigned"),
+            &Type::Decimal { precision: 20, scale: 0 }
+        ));
+        let money = ColumnInfo { precision: Some(10), scale: Some(4), ..column("decimal", "decimal(10,4)") };
+        assert!(holds_more(&money, &Type::Decimal { precision: 10, scale: 2 }));
+        assert!(!holds_more(&money, &Type::Decimal { precision: 20, scale: 4 }));
     }
 
     #[test]

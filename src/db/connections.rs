@@ -144,6 +144,7 @@ impl Connections {
         {
             return Ok(Lease { connection, opened, pool: self, _permit: permit });
         }
+        self.drop_oldest_idle();
         let connecting = timeout(self.connect_timeout, self.open()).await;
         let connection = connecting.map_err(|_| Failure::timeout("connecting", self.connect_timeout))??;
         Ok(Lease { connection, opened: Stopwatch::start(), pool: self, _permit: permit })
@@ -165,6 +166,14 @@ impl Connections {
     /// Forgets all idle connections: one of their kind was found dead.
     pub fn distrust_idle(&self) {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    /// Makes room for a new connection: open ones, in use and idle, never exceed [`CONNECTIONS_MAX`].
+    fn drop_oldest_idle(&self) {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if !idle.is_empty() {
+            idle.remove(0);
+        }
     }
 
     async fn open(&self) -> Result<MySqlConnection, sqlx::Error> {

@@ -11,10 +11,11 @@ use tokio::time::timeout;
 use crate::clock::Stopwatch;
 use crate::error::{Error, Kind, Result};
 use crate::model::RowLayout;
+use crate::plan::DimensionColumn;
 
 use super::answer::{Reader, Rows};
 use super::ask::{Asker, Group};
-use super::compatibility::readable;
+use super::compatibility::{holds_more, readable};
 use super::key::KeyColumn;
 use super::spec::{Access, DimensionSpec, StatementReport};
 use super::statement::{BATCH_BYTES_MAX, Texts};
@@ -53,14 +54,15 @@ impl MysqlDimension {
         let names = fetched_names(&live, spec)?;
         let mut texts = Texts::new(&live.info, &names, &key);
         let mut notes = index_notes(&live, &key, &spec.table);
-        if let Some(batch) = &texts.batch
-            && !has_batch_form(&mut live.connection, batch).await.map_err(|failure| {
-                connections.start_error(&failure).context(&format!("table {}", spec.table))
-            })?
-        {
+        notes.extend(width_notes(&live, spec));
+        let probed = probe(&mut live.connection, &texts).await;
+        let in_table =
+            |failure: Failure| connections.start_error(&failure).context(&format!("table {}", spec.table));
+        if let Some(objection) = probed.map_err(in_table)? {
             texts.batch = None;
             notes.push(format!(
-                "table {}: the server ({}) has no JSON_TABLE: keys are asked by UNION of plain selects",
+                "table {}: the server ({}) does not take many keys at once ({objection}): \
+                 keys are asked by UNION of plain selects",
                 spec.table, live.info.server
             ));
         }
@@ -200,14 +202,37 @@ fn index_notes(live: &LiveTable<'_>, key: &[KeyColumn], table: &str) -> Vec<Stri
     )]
 }
 
-/// Whether the server understands the batch statement: it is asked with no keys.
-async fn has_batch_form(connection: &mut MySqlConnection, sql: &str) -> Result<bool, Failure> {
-    /// Syntax error, unknown function, not supported (also in prepared statements).
-    const NOT_UNDERSTOOD: [u16; 4] = [1064, 1305, 1235, 1295];
-    let query = sqlx::query(AssertSqlSafe(sql.to_owned())).bind("[]").fetch_all(connection).await;
+/// A note for each fetched column that can hold values its declared type cannot.
+fn width_notes(live: &LiveTable<'_>, spec: &DimensionSpec) -> Vec<String> {
+    let wide = |column: &&DimensionColumn| {
+        live.info
+            .column(&column.name)
+            .filter(|info| holds_more(info, &column.ty.kind))
+            .map(|info| &info.column_type)
+    };
+    let columns = spec.columns.iter().filter_map(|column| Some((column, wide(&column)?)));
+    let note = |(column, live_type): (&DimensionColumn, &String)| {
+        format!(
+            "table {}: column `{}` is {live_type} in MySQL and declared {}: a value that does not fit stops the job",
+            spec.table, column.name, column.ty.kind
+        )
+    };
+    columns.map(note).collect()
+}
+
+/// Sends the statements with no keys, so that a missing privilege is found at
+/// start; the server's objection when it takes the plain statement alone.
+async fn probe(connection: &mut MySqlConnection, texts: &Texts) -> Result<Option<String>, Failure> {
+    let Some(batch) = &texts.batch else {
+        return texts.probe_plain(connection).await.map(|()| None);
+    };
+    let query = sqlx::query(AssertSqlSafe(batch.clone())).bind("[]").fetch_all(&mut *connection).await;
     match query.map_err(Failure::from) {
-        Ok(_) => Ok(true),
-        Err(failure) if failure.code().is_some_and(|code| NOT_UNDERSTOOD.contains(&code)) => Ok(false),
+        Ok(_) => Ok(None),
+        Err(failure) if failure.code().is_some() => {
+            texts.probe_plain(connection).await?;
+            Ok(Some(failure.to_string()))
+        }
         Err(failure) => Err(failure),
     }
 }

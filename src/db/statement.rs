@@ -11,6 +11,10 @@
 //!
 //! Both return the number of the key first, then the fetched columns.
 
+use sqlx::AssertSqlSafe;
+use sqlx::mysql::MySqlConnection;
+
+use super::Failure;
 use super::catalog::TableInfo;
 use super::key::{Bind, KeyColumn};
 
@@ -32,6 +36,8 @@ pub(super) struct Texts {
     plain: String,
     /// What follows the branches.
     order: String,
+    /// Placeholders of one branch: the key's number and its parts.
+    placeholders: usize,
 }
 
 impl Texts {
@@ -43,6 +49,7 @@ impl Texts {
         let first = columns.len() + 2;
         let positions: Vec<String> = (first..first + order.len()).map(|i| i.to_string()).collect();
         Self {
+            placeholders: key.len() + 1,
             batch: batch(&source, &fetched, &order, key),
             plain: format!(
                 "SELECT ? AS i{fetched}{sorted} FROM {source} AS d WHERE {}",
@@ -54,6 +61,14 @@ impl Texts {
                 format!(" ORDER BY {}", positions.join(", "))
             },
         }
+    }
+
+    /// Sends the plain statement with NULLs for keys.
+    pub(super) async fn probe_plain(&self, connection: &mut MySqlConnection) -> Result<(), Failure> {
+        let query = sqlx::query(AssertSqlSafe(self.plain(1)));
+        let query = (0..self.placeholders).fold(query, |query, _| query.bind(None::<i64>));
+        query.fetch_all(connection).await?;
+        Ok(())
     }
 
     /// The plain statement for `keys` keys, each given as its number and then its parts.

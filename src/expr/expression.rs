@@ -98,8 +98,8 @@ impl Expression {
     }
 
     /// The value as `target`, when every value of this type is one of `target`:
-    /// a wider integer, a DECIMAL that holds all digits, FLOAT to DOUBLE, longer
-    /// text, a finer TIMESTAMP, the same type. `None` if it would narrow.
+    /// a wider integer, a DECIMAL that holds all digits, FLOAT and what DOUBLE
+    /// holds exactly to DOUBLE, longer text, a finer TIMESTAMP, the same type. `None` if it would narrow.
     /// Nullability is not looked at: the result is as nullable as the value.
     #[must_use]
     pub fn widened_to(self, target: &DataType) -> Option<Self> {

@@ -105,6 +105,8 @@ pub(crate) enum Node {
     Distinct(Box<[Node; 2]>),
     /// The first value against the others: `v IN (a, b)`.
     In(Box<Node>, Box<[Node]>),
+    /// The value against many constants, none NULL, in ascending order.
+    InSorted(Box<Node>, Arc<[Constant]>),
     /// First result whose condition is TRUE, else the last node.
     Case(Box<[(Node, Node)]>, Box<Node>),
     /// First value that is not NULL.
@@ -235,9 +237,11 @@ impl Node {
     fn operands<'n>(&'n self, visit: &mut dyn FnMut(&'n Node)) {
         match self {
             Self::Column(_) | Self::Constant(_) | Self::ProcessingTime => {}
-            Self::Not(input) | Self::Test(_, input) | Self::Negate(_, input) | Self::Cast(_, input) => {
-                visit(input)
-            }
+            Self::Not(input)
+            | Self::Test(_, input)
+            | Self::Negate(_, input)
+            | Self::Cast(_, input)
+            | Self::InSorted(input, _) => visit(input),
             Self::All(items) | Self::Any(items) | Self::Coalesce(items) | Self::Extreme(_, items) => {
                 items.iter().for_each(visit);
             }
@@ -263,9 +267,11 @@ impl Node {
     fn operands_mut(&mut self, visit: &mut dyn FnMut(&mut Node)) {
         match self {
             Self::Column(_) | Self::Constant(_) | Self::ProcessingTime => {}
-            Self::Not(input) | Self::Test(_, input) | Self::Negate(_, input) | Self::Cast(_, input) => {
-                visit(input)
-            }
+            Self::Not(input)
+            | Self::Test(_, input)
+            | Self::Negate(_, input)
+            | Self::Cast(_, input)
+            | Self::InSorted(input, _) => visit(input),
             Self::All(items) | Self::Any(items) | Self::Coalesce(items) | Self::Extreme(_, items) => {
                 items.iter_mut().for_each(visit);
             }

@@ -69,6 +69,22 @@ fn logic_is_three_valued_and_stops_early() {
 }
 
 #[test]
+fn a_long_list_is_searched() {
+    let numbers: Vec<String> = (0..50).map(|i| (i * 37 % 101).to_string()).collect();
+    let list = format!("user_id IN ({})", numbers.join(", "));
+    for (value, found) in
+        [(0, true), (37, true), (1, numbers.contains(&"1".to_owned())), (101, false), (-1, false)]
+    {
+        assert_eq!(eval(&list, &[Datum::Int(value)]), format!("Bool({found}) BOOLEAN NOT NULL"));
+    }
+    let names = "name NOT IN ('g', 'b', 'a', 'f', 'c', 'e', 'd', 'h', 'é')";
+    let row = |name| [Datum::Null, Datum::Null, name];
+    assert_eq!(eval(names, &row(Datum::Str("é"))), "Bool(false) BOOLEAN");
+    assert_eq!(eval(names, &row(Datum::Str("ee"))), "Bool(true) BOOLEAN");
+    assert_eq!(eval(names, &row(Datum::Null)), "Null BOOLEAN");
+}
+
+#[test]
 fn columns_are_read_by_position() {
     let row = [Datum::Int(7), Datum::Null, Datum::Str("ann"), Datum::Int(7), Datum::Bool(true)];
     assert_eq!(eval("orders.user_id = u.id", &row), "Bool(true) BOOLEAN");
@@ -191,4 +207,157 @@ fn a_long_chain_of_conditions_is_no_deep_tree() {
     assert!(compile(&deep).is_err());
     let sum = vec!["user_id"; 5000].join(" + ");
     assert!(compile(&sum).is_err());
+}
+
+#[test]
+fn words_that_sql_knows_are_still_names_of_columns() {
+    let names = [
+        "timestamp",
+        "date",
+        "time",
+        "value",
+        "key",
+        "user",
+        "position",
+        "offset",
+        "partition",
+        "interval",
+        "year",
+        "left",
+        "map",
+        "row",
+        "array",
+        "type",
+        "name",
+        "order_amount",
+        "currentDate",
+        "unknown",
+        "topic",
+        "cast",
+    ];
+    let column = |name: &&str| Column {
+        qualifier: "t".to_owned(),
+        name: (*name).to_owned(),
+        ty: Type::Int.not_null(),
+    };
+    let scope = Scope { columns: names.iter().map(column).collect() };
+    for (i, name) in names.iter().enumerate() {
+        let qualified = Expression::compile(&format!("t.{name}"), &scope, &settings());
+        assert_eq!(qualified.map(|e| e.as_column()), Ok(Some(i)), "t.{name}");
+        let quoted = Expression::compile(&format!("`{name}` + 1"), &scope, &settings());
+        assert_eq!(quoted.map(|e| e.columns()), Ok(vec![i]), "`{name}`");
+        if *name == "interval" {
+            continue; // begins a literal
+        }
+        let bare = Expression::compile(name, &scope, &settings());
+        assert_eq!(bare.map(|e| e.as_column()), Ok(Some(i)), "{name}");
+    }
+}
+
+#[test]
+fn operators_of_other_systems_are_refused_by_name() {
+    let fault = |text: &str| compile(text).unwrap_err().to_string();
+    assert_eq!(fault("user_id == 1"), "there is no operator ==; write =");
+    assert_eq!(fault("user_id <=> 1"), "there is no operator <=>");
+    assert_eq!(fault("user_id::BIGINT"), "this way to cast is not Flink's; use CAST or TRY_CAST");
+    assert_eq!(fault("name ILIKE 'a%'"), "there is no operator ILIKE; use LOWER(x) LIKE …");
+    assert_eq!(fault("user_id IN (SELECT 1)"), "IN takes a list of values here, not a query");
+    assert_eq!(
+        fault("COUNT(*)"),
+        "COUNT is not called with plain arguments; aggregates and windows are not scalar expressions"
+    );
+    assert_eq!(fault("LENGTH(name)"), "there is no function LENGTH; did you mean CHAR_LENGTH?");
+    assert_eq!(
+        fault("NOW()"),
+        "NOW is not supported: functions for the current time (a result must not depend on when it is computed) are not part of this version"
+    );
+}
+
+#[test]
+fn nesting_up_to_the_limit_fits_the_stack() {
+    for (open, close) in
+        [("(", ")"), ("ABS(", ")"), ("CASE WHEN user_id = 1 THEN 1 ELSE ", " END"), ("- ", "")]
+    {
+        for depth in [20, 40, 80, 160, 1000] {
+            let text = format!("{}user_id{}", open.repeat(depth), close.repeat(depth));
+            if let Ok(expression) = compile(&text) {
+                let arena = Bump::new();
+                assert!(expression.eval(&[Datum::Int(7)][..], &arena).is_ok());
+            } else {
+                assert!(depth > 40, "{open} {depth}");
+            }
+        }
+    }
+}
+
+/// Pieces that random expressions are made of.
+const PIECES: [&str; 48] = [
+    "user_id",
+    "amount",
+    "name",
+    "u.id",
+    "flag",
+    "NULL",
+    "TRUE",
+    "UNKNOWN",
+    "1",
+    "0",
+    "-7",
+    "2.5",
+    "1e3",
+    "'a'",
+    "'12'",
+    "x'0a'",
+    "9223372036854775807",
+    "(",
+    ")",
+    "+",
+    "-",
+    "*",
+    "/",
+    "%",
+    "||",
+    "=",
+    "<>",
+    "<",
+    "AND",
+    "OR",
+    "NOT",
+    "IS NULL",
+    "IN (1, 2)",
+    "BETWEEN 1 AND",
+    "LIKE",
+    "CASE WHEN",
+    "THEN",
+    "ELSE",
+    "END",
+    "CAST(",
+    "AS INT)",
+    "AS DECIMAL(5,2))",
+    "TRY_CAST(",
+    "INTERVAL '1' DAY",
+    "DATE '2024-01-31'",
+    "COALESCE(",
+    ",",
+    "ROUND(",
+];
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn no_text_and_no_row_brings_the_engine_down(
+        picks in proptest::collection::vec(0..PIECES.len(), 1..14),
+        id in proptest::prelude::any::<i32>(),
+        amount in proptest::prelude::any::<i64>(),
+        name in ".*",
+    ) {
+        let text: Vec<&str> = picks.iter().map(|i| PIECES[*i]).collect();
+        if let Ok(expression) = compile(&text.join(" ")) {
+            let row =
+                [Datum::Int(id.into()), Datum::Int(amount), Datum::Str(&name), Datum::Null, Datum::Bool(true)];
+            let arena = Bump::new();
+            let _ = expression.eval(&row[..], &arena);
+        }
+    }
 }

@@ -15,6 +15,9 @@ mod number;
 mod raw;
 mod record;
 
+#[cfg(test)]
+pub(crate) mod fixture;
+
 pub use record::{key_reader, key_writer, value_reader, value_writer};
 
 use bumpalo::Bump;

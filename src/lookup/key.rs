@@ -65,7 +65,8 @@ impl KeyBuilder {
                 Source::Stream(expression) => {
                     expression.eval(row, bump).map_err(|e| fault_in(&self.table, e))?
                 }
-                Source::Constant(value) => scalar(value),
+                // Nested values are no lookup keys.
+                Source::Constant(value) => value.datum(&[]),
             };
             match convert(value, part.comparison, &part.ty, bump) {
                 Some(converted) => *slot = converted,
@@ -78,25 +79,6 @@ impl KeyBuilder {
     /// Appends the packed key.
     pub fn pack(&self, key: &[Datum<'_>], out: &mut Vec<u8>) {
         self.layout.pack(key, out);
-    }
-}
-
-/// A constant as a datum; nested values are no lookup keys.
-fn scalar(value: &Value) -> Datum<'_> {
-    match value {
-        Value::Bool(v) => Datum::Bool(*v),
-        Value::Int(v) => Datum::Int(*v),
-        Value::Float(v) => Datum::Float(*v),
-        Value::Double(v) => Datum::Double(*v),
-        Value::Decimal(v) => Datum::Decimal(*v),
-        Value::Str(v) => Datum::Str(v),
-        Value::Bytes(v) => Datum::Bytes(v),
-        Value::Date(v) => Datum::Date(*v),
-        Value::Time(v) => Datum::Time(*v),
-        Value::Timestamp(v) => Datum::Timestamp(*v),
-        Value::Months(v) => Datum::Months(*v),
-        Value::Millis(v) => Datum::Millis(*v),
-        Value::Null | Value::Array(_) | Value::Map(_) | Value::Row(_) => Datum::Null,
     }
 }
 

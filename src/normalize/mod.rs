@@ -9,18 +9,20 @@
 //!
 //! Arrival order alone counts; event time and Kafka timestamps do not.
 
+mod counters;
 mod bundle;
 mod decide;
 
+pub use counters::NormalizeCounters;
 pub use decide::{Decision, Incoming, Suppressed, decide};
 
 use bumpalo::Bump;
 
 use crate::clock::Millis;
 use crate::error::{Reason, RowFault};
-use crate::expr::Expression;
-use crate::model::{PartitionId, PartitionTable, RowLayout, Slice};
-use crate::plan::{NormalizePlan, PackedRow};
+use crate::expr::{Columns, EvalError, Expression};
+use crate::model::{Datum, PartitionId, PartitionTable, RowLayout, Slice};
+use crate::plan::{NormalizePlan, PackedRow, SourcePlan};
 use crate::state::{KeyedState, NewRow, Place, SentMark, StateCounts, StateKey};
 
 use bundle::{Bundle, Bundled};
@@ -41,7 +43,7 @@ pub struct Arrival {
     pub incoming: Incoming,
     /// Packed primary key.
     pub key: Slice,
-    /// Packed stream row; of a delete only the key columns count.
+    /// Packed stream row; of a delete it does not count.
     pub row: Slice,
     /// Where it stands.
     pub origin: Origin,
@@ -106,34 +108,14 @@ pub struct RecordFault {
     pub fault: RowFault,
 }
 
-/// How often each decision was taken.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct NormalizeCounters {
-    /// `+I`.
-    pub inserts: u64,
-    /// `-U` and `+U`.
-    pub updates: u64,
-    /// `-D`.
-    pub deletes: u64,
-    /// Equal rows.
-    pub equal: u64,
-    /// Deletes of unknown keys.
-    pub unknown_deletes: u64,
-    /// Rows that fail the filter while nothing was stored for their key.
-    pub filtered: u64,
-    /// Rows whose key fails the key filter.
-    pub key_filtered: u64,
-    /// Records that a later one of the same bundle replaced.
-    pub bundled: u64,
-    /// Records that rebuilt state.
-    pub rebuilt: u64,
-}
-
 /// ChangelogNormalize of one shard, with its state.
 #[derive(Debug)]
 pub struct Normalizer {
     state: Box<dyn KeyedState>,
     layout: RowLayout,
+    key_layout: RowLayout,
+    /// Positions of the key columns in the stream row.
+    primary_key: Vec<usize>,
     key_filter: Option<Expression>,
     filter: Option<Expression>,
     ttl: Option<Millis>,
@@ -144,18 +126,20 @@ pub struct Normalizer {
 }
 
 impl Normalizer {
-    /// A normalizer for rows of `layout` over an empty or restored state.
+    /// A normalizer for the rows of `source` over an empty or restored state.
     #[must_use]
     pub fn new(
         plan: &NormalizePlan,
-        layout: RowLayout,
+        source: &SourcePlan,
         state: Box<dyn KeyedState>,
         partitions: PartitionTable,
     ) -> Self {
         Self {
             partitions,
             state,
-            layout,
+            layout: source.layout(),
+            key_layout: source.key_layout(),
+            primary_key: plan.primary_key.clone(),
             key_filter: plan.key_filter.clone(),
             filter: plan.filter.clone(),
             ttl: plan.ttl.map(|ttl| i64::try_from(ttl.as_millis()).unwrap_or(i64::MAX)),
@@ -171,7 +155,7 @@ impl Normalizer {
     /// The key is known from another partition, or a filter has no value for the row.
     pub fn push(&mut self, arrival: Arrival, now: Millis, out: &mut Changes) -> Result<(), RecordFault> {
         let here = |fault| RecordFault { origin: arrival.origin, fault };
-        if !self.key_passes(arrival.row.of(&out.arena)).map_err(here)? {
+        if !self.key_passes(arrival.key.of(&out.arena)).map_err(here)? {
             self.counters.key_filtered += 1;
             return Ok(());
         }
@@ -243,7 +227,10 @@ impl Normalizer {
                 self.count_suppressed(why);
                 return Ok(());
             }
-            Decision::Insert | Decision::Update => Some(self.store(found, arrival, hash, now, &out.arena)),
+            Decision::Insert | Decision::Update => {
+                let new = NewRow { partition: origin.partition, row: row.of(&out.arena), now };
+                Some(self.store(found, StateKey { hash, bytes: key.of(&out.arena) }, new))
+            }
             Decision::Delete => {
                 if let Some(place) = found {
                     self.state.clear_row(place, now);
@@ -258,21 +245,13 @@ impl Normalizer {
         Ok(())
     }
 
-    fn store(
-        &mut self,
-        found: Option<Place>,
-        arrival: Arrival,
-        hash: u64,
-        now: Millis,
-        arena: &[u8],
-    ) -> Place {
-        let new = NewRow { partition: arrival.origin.partition, row: arrival.row.of(arena), now };
+    fn store(&mut self, found: Option<Place>, key: StateKey<'_>, row: NewRow<'_>) -> Place {
         match found {
             Some(place) => {
-                self.state.replace(place, new);
+                self.state.replace(place, row);
                 place
             }
-            None => self.state.insert(StateKey { hash, bytes: arrival.key.of(arena) }, new),
+            None => self.state.insert(key, row),
         }
     }
 
@@ -290,7 +269,7 @@ impl Normalizer {
         let Arrival { incoming, key, row, origin } = arrival;
         let current = row.of(arena);
         self.counters.rebuilt += 1;
-        if !self.key_passes(current)? {
+        if !self.key_passes(key.of(arena))? {
             return Ok(());
         }
         let key = StateKey { hash: self.state.hash(key.of(arena)), bytes: key.of(arena) };
@@ -309,7 +288,8 @@ impl Normalizer {
         let decision = decide(incoming, row, current, self.ttl.is_some(), passes)?;
         match (decision, found) {
             (Decision::Insert | Decision::Update, _) => {
-                let place = self.store(found, arrival, key.hash, now, arena);
+                let new = NewRow { partition: origin.partition, row: current, now };
+                let place = self.store(found, key, new);
                 self.state.mark(place, SentMark::Unknown);
             }
             (Decision::Delete, Some(place)) => self.state.remove(place),
@@ -318,8 +298,13 @@ impl Normalizer {
         Ok(())
     }
 
-    fn key_passes(&mut self, row: &[u8]) -> Result<bool, RowFault> {
-        holds(self.key_filter.as_ref(), &self.layout, row, &mut self.scratch)
+    /// Whether the key filter holds: over the key alone, so that it says the same of a delete as of the
+    /// upserts before it.
+    fn key_passes(&mut self, key: &[u8]) -> Result<bool, RowFault> {
+        let Some(filter) = &self.key_filter else { return Ok(true) };
+        self.scratch.reset();
+        let row = KeyColumns { layout: &self.key_layout, key, positions: &self.primary_key };
+        filter.holds(&row, &self.scratch).map_err(in_where)
     }
 
     /// Drops the state of these partitions, and what waits of them in the bundle.
@@ -392,9 +377,25 @@ fn holds(
 ) -> Result<bool, RowFault> {
     let Some(filter) = filter else { return Ok(true) };
     scratch.reset();
-    filter
-        .holds(&PackedRow { layout, bytes: row }, scratch)
-        .map_err(|error| RowFault::new(error.reason, format!("where: {}", error.detail)))
+    filter.holds(&PackedRow { layout, bytes: row }, scratch).map_err(in_where)
+}
+
+fn in_where(error: EvalError) -> RowFault {
+    RowFault::new(error.reason, format!("where: {}", error.detail))
+}
+
+/// A stream row of which only the key is known.
+struct KeyColumns<'a> {
+    layout: &'a RowLayout,
+    key: &'a [u8],
+    positions: &'a [usize],
+}
+
+impl Columns for KeyColumns<'_> {
+    fn datum(&self, index: usize) -> Datum<'_> {
+        let column = self.positions.iter().position(|&at| at == index);
+        column.map_or(Datum::Null, |column| self.layout.get(self.key, column))
+    }
 }
 
 fn two_partitions(partitions: &PartitionTable, first: PartitionId, second: Origin) -> RowFault {

@@ -12,6 +12,7 @@ use bumpalo::Bump;
 use foldhash::fast::RandomState;
 use smallvec::SmallVec;
 
+use crate::encode::Encoder;
 use crate::error::RowFault;
 use crate::lookup::JoinBatch;
 use crate::model::{Datum, OutputBatch, RowKind, RowLayout};
@@ -19,8 +20,6 @@ use crate::normalize::Change;
 use crate::plan::{Encoding, Plan};
 use crate::project::Projector;
 use crate::state::{KeyedState, Place, SentMark, SentRows, SharedRow, StateKey};
-
-use super::codec::RowWriter;
 
 /// A change with everything around it.
 #[derive(Clone, Debug)]
@@ -32,6 +31,22 @@ pub(super) struct Emission<'a> {
     pub after: Range<usize>,
     /// Joined rows of the row before, where it was looked up again.
     pub before: Range<usize>,
+}
+
+/// Encodes output rows and counts them.
+#[derive(Debug)]
+struct RowWriter {
+    encoder: Encoder,
+    /// By kind, in the order of [`RowKind::ALL`].
+    rows: [u64; 4],
+}
+
+impl RowWriter {
+    fn write(&mut self, kind: RowKind, row: OutputRow<'_>, out: &mut OutputBatch) -> Result<(), RowFault> {
+        self.encoder.encode(kind, row, out)?;
+        self.rows[kind as usize] += 1;
+        Ok(())
+    }
 }
 
 type OutputRow<'a> = &'a [Datum<'a>];
@@ -50,10 +65,10 @@ pub(super) struct Emitter {
 }
 
 impl Emitter {
-    pub fn new(plan: &Plan, writer: RowWriter) -> Self {
+    pub fn new(plan: &Plan, encoder: Encoder) -> Self {
         Self {
             projector: Projector::new(plan),
-            writer,
+            writer: RowWriter { encoder, rows: [0; 4] },
             encoding: plan.sink.encoding,
             key: SinkKey::new(plan),
             scratch: Bump::new(),
@@ -149,10 +164,13 @@ impl Emitter {
                 self.writer.write(RowKind::Delete, self.projector.deletion(stream, bump)?, out)?;
             }
         }
-        if let Some(place) = place
-            && (new != stored || change.after.is_none())
-        {
-            state.mark(place, new);
+        match place {
+            Some(place) if new != stored || change.after.is_none() => state.mark(place, new),
+            None if new == SentMark::Sent => {
+                let place = state.insert_rowless(state_key(change, arena), change.origin.partition);
+                state.mark(place, new);
+            }
+            _ => {}
         }
         Ok(())
     }
@@ -185,7 +203,10 @@ impl Emitter {
         drop(old);
         self.unmatched += u64::from(change.after.is_some() && rows == 0);
         match (place, change.after) {
-            (Some(place), Some(stream)) if rows != 0 => {
+            (place, Some(stream)) if rows != 0 => {
+                let place = place.unwrap_or_else(|| {
+                    state.insert_rowless(state_key(change, arena), change.origin.partition)
+                });
                 let stream = stream.of(arena);
                 state.set_sent_rows(place, SentRows { stream, dimensions: &*dimensions, rows });
             }
@@ -196,8 +217,13 @@ impl Emitter {
     }
 }
 
+fn state_key<'a>(change: &Change, arena: &'a [u8]) -> StateKey<'a> {
+    StateKey { hash: change.hash, bytes: change.key.of(arena) }
+}
+
+/// The entry of a key. It is gone where an earlier deletion was emitted and the key was deleted once more since.
 fn find(state: &dyn KeyedState, change: &Change, arena: &[u8]) -> Option<Place> {
-    state.find_near(change.place, StateKey { hash: change.hash, bytes: change.key.of(arena) })
+    state.find_near(change.place, state_key(change, arena))
 }
 
 fn sent_mark(state: &dyn KeyedState, place: Option<Place>) -> SentMark {

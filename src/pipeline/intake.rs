@@ -6,20 +6,27 @@ use std::collections::HashMap;
 use bumpalo::Bump;
 
 use crate::clock::Millis;
-use crate::error::Result;
-use crate::keygroup::KeyGroups;
-use crate::model::{PartitionId, RecordBatch};
-use crate::normalize::{Arrival, Change, Incoming, RecordFault};
+use crate::decode::{DecodedRows, Decoder, Op};
+use crate::error::{DataFault, Result};
+use crate::keygroup::{KeyGroups, KeyHasher};
+use crate::model::{DataType, PartitionId, PartitionTable, RecordBatch, ShardId, Slice};
+use crate::normalize::{Arrival, Change, Incoming, Origin, RecordFault};
 use crate::plan::Plan;
+use crate::route::Router;
 
 use super::flight::{Flight, Sources};
-use super::{DecodedRow, Effect, RowBatch, RowOp, RowsIn, Worker};
+use super::{Effect, PeerMessage, RowBatch, RowsIn, StreamRow, Worker};
 
 /// The receiving end of a worker.
 #[derive(Debug)]
 pub(super) struct Intake {
     table: String,
-    groups: KeyGroups,
+    decoder: Decoder,
+    router: Router,
+    shards: u16,
+    decoded: DecodedRows,
+    /// Rows of one batch for other shards, by shard.
+    outbox: Vec<RowBatch>,
     /// How many releases were seen.
     generation: u64,
     /// At which of them a partition was last released.
@@ -28,11 +35,26 @@ pub(super) struct Intake {
     pub counters: RowsIn,
 }
 
+/// The router of a plan's source.
+///
+/// # Errors
+/// As [`KeyHasher::new`] and [`Router::new`].
+pub fn router(plan: &Plan, groups: KeyGroups) -> Result<Router> {
+    let key = plan.source.key_columns.iter().filter_map(|&at| plan.source.physical.get(at));
+    let types: Vec<DataType> = key.map(|column| column.ty.clone()).collect();
+    Router::new(&plan.source, KeyHasher::new(&types, plan.options.key_hash)?, groups)
+}
+
 impl Intake {
-    pub fn new(plan: &Plan, groups: KeyGroups) -> Result<Self> {
+    pub fn new(plan: &Plan, groups: KeyGroups, partitions: PartitionTable) -> Result<Self> {
+        let source = &plan.source;
         Ok(Self {
-            table: plan.source.table.clone(),
-            groups,
+            table: source.table.clone(),
+            decoder: Decoder::new(source, partitions)?,
+            router: router(plan, groups)?,
+            shards: groups.parallelism(),
+            decoded: DecodedRows::default(),
+            outbox: (0..groups.parallelism()).map(|_| RowBatch::default()).collect(),
             generation: 0,
             released: HashMap::new(),
             scratch: Bump::new(),
@@ -49,7 +71,7 @@ impl Intake {
     }
 
     pub fn shards(&self) -> u16 {
-        self.groups.parallelism()
+        self.shards
     }
 
     pub fn release(&mut self, partitions: &[PartitionId]) {
@@ -57,17 +79,92 @@ impl Intake {
         self.released.extend(partitions.iter().map(|&partition| (partition, self.generation)));
     }
 
-    fn count(&mut self, op: RowOp) {
+    fn count(&mut self, op: Op) {
         match op {
-            RowOp::Upsert => self.counters.upserts += 1,
-            RowOp::Delete => self.counters.deletes += 1,
-            RowOp::Insert => self.counters.inserts += 1,
+            Op::Upsert => self.counters.upserts += 1,
+            Op::Delete => self.counters.deletes += 1,
+            Op::Insert => self.counters.inserts += 1,
         }
     }
 }
 
 impl Worker {
-    pub(super) fn take_records(&mut self, _batch: &RecordBatch, _now: Millis, _effects: &mut Vec<Effect>) {}
+    /// Records of this shard.
+    pub(super) fn take_records(&mut self, batch: &RecordBatch, now: Millis, effects: &mut Vec<Effect>) {
+        if self.faulty {
+            return;
+        }
+        let mut flight = self.flights.open(self.lookups.len(), now);
+        self.intake.decoded.clear();
+        self.intake.counters.records += batch.records.len() as u64;
+        let undecodable = self.intake.decoder.decode_batch(batch, &mut self.intake.decoded).err();
+        self.hand_on(batch, effects);
+        std::mem::swap(&mut flight.changes.arena, &mut self.intake.decoded.arena);
+        let rows = std::mem::take(&mut self.intake.decoded.rows);
+        for row in &rows {
+            let Some(record) = batch.records.get(row.record as usize) else { continue };
+            self.intake.count(row.op);
+            let origin = Origin { partition: record.partition, offset: record.offset };
+            let row = StreamRow {
+                op: row.op,
+                key: row.key,
+                row: row.row,
+                origin,
+                timestamp: record.timestamp,
+                silent: record.silent,
+            };
+            if !self.take_row(row, &mut flight, now) {
+                break;
+            }
+        }
+        self.intake.decoded.rows = rows;
+        if let (Some(fault), false) = (undecodable, self.faulty) {
+            self.faulty = true;
+            flight.fault = Some(fault);
+        }
+        self.launch(flight, now);
+    }
+
+    /// Gives rows whose value names a key of another shard to that shard, and takes them out of the batch.
+    fn hand_on(&mut self, batch: &RecordBatch, effects: &mut Vec<Effect>) {
+        let Intake { decoder, router, decoded, outbox, counters, generation, .. } = &mut self.intake;
+        if decoded.key_mismatches.is_empty() {
+            return;
+        }
+        let mismatches = std::mem::take(&mut decoded.key_mismatches);
+        let mut gone = Vec::new();
+        for mismatch in &mismatches {
+            counters.key_mismatches += 1;
+            if counters.key_mismatches.is_power_of_two()
+                && let Some(fault) = decoder.mismatch(*mismatch, batch, decoded)
+            {
+                warn_of(&fault, counters.key_mismatches);
+            }
+            let Some(row) = decoded.rows.get(mismatch.row as usize) else { continue };
+            let Some(record) = batch.records.get(row.record as usize) else { continue };
+            let (_, shard) = router.shard_of_key(row.key.of(&decoded.arena));
+            let Some(forwarded) = outbox.get_mut(usize::from(shard.0)).filter(|_| shard != self.shard) else {
+                continue;
+            };
+            let key = Slice::append(&mut forwarded.arena, row.key.of(&decoded.arena));
+            let bytes = Slice::append(&mut forwarded.arena, row.row.of(&decoded.arena));
+            let origin = Origin { partition: record.partition, offset: record.offset };
+            let (op, timestamp, silent) = (row.op, record.timestamp, record.silent);
+            forwarded.rows.push(StreamRow { op, key, row: bytes, origin, timestamp, silent });
+            gone.push(mismatch.row);
+        }
+        counters.forwarded += gone.len() as u64;
+        let mut at = 0;
+        decoded.rows.retain(|_| {
+            at += 1;
+            gone.binary_search(&(at - 1)).is_err()
+        });
+        for (shard, rows) in (0_u16..).zip(outbox.iter_mut()).filter(|(_, rows)| !rows.rows.is_empty()) {
+            let rows = std::mem::take(rows);
+            let message = PeerMessage::Forwarded { generation: *generation, rows };
+            effects.push(Effect::ToShard(ShardId(shard), message));
+        }
+    }
 
     pub(super) fn take_rows(&mut self, batch: RowBatch, now: Millis) {
         let mut flight = self.flights.open(self.lookups.len(), now);
@@ -99,15 +196,15 @@ impl Worker {
     }
 
     /// Takes one row; false after one that cannot be processed.
-    fn take_row(&mut self, row: DecodedRow, flight: &mut Flight, now: Millis) -> bool {
+    fn take_row(&mut self, row: StreamRow, flight: &mut Flight, now: Millis) -> bool {
         if self.faulty {
             return false;
         }
-        let DecodedRow { op, key, row: bytes, origin, timestamp, silent } = row;
+        let StreamRow { op, key, row: bytes, origin, timestamp, silent } = row;
         let incoming = match op {
-            RowOp::Upsert => Incoming::Upsert,
-            RowOp::Delete => Incoming::Delete,
-            RowOp::Insert => {
+            Op::Upsert => Incoming::Upsert,
+            Op::Delete => Incoming::Delete,
+            Op::Insert => {
                 flight.changes.list.push(Change::appended(bytes, origin));
                 return true;
             }
@@ -133,7 +230,7 @@ impl Worker {
     /// The job ends at this record, behind the changes that the flight has.
     fn note_fault(&mut self, fault: RecordFault, flight: &mut Flight) {
         self.faulty = true;
-        flight.fault = Some(Box::new(self.placed(fault)));
+        flight.fault = Some(self.placed(fault).into());
     }
 
     /// Begins the lookups of a batch and puts it in line.
@@ -175,4 +272,9 @@ impl Worker {
             flight.sources.push(sources);
         }
     }
+}
+
+/// Said at the first, second, fourth, eighth … row, so that a topic full of them does not fill the log.
+fn warn_of(fault: &DataFault, count: u64) {
+    tracing::warn!(count, "{fault}");
 }

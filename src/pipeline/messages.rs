@@ -1,5 +1,6 @@
 //! What goes into a worker and what comes out.
 
+use crate::decode::Op;
 use crate::lookup::{LookupAnswer, LookupQuery, PeerLookup};
 use crate::model::{Epoch, OutputBatch, PartitionId, RecordBatch, ShardId, Slice};
 use crate::normalize::Origin;
@@ -54,31 +55,20 @@ pub enum PeerMessage {
     ForwardedAll(Epoch),
 }
 
-/// What a decoded row says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RowOp {
-    /// The row of its key is now this.
-    Upsert,
-    /// Its key is gone.
-    Delete,
-    /// One more row of an append-only source.
-    Insert,
-}
-
 /// Decoded rows with the bytes they point into.
 #[derive(Debug, Default)]
 pub struct RowBatch {
     /// Keys and rows.
     pub arena: Vec<u8>,
     /// The rows.
-    pub rows: Vec<DecodedRow>,
+    pub rows: Vec<StreamRow>,
 }
 
-/// One decoded row.
+/// One decoded row with its place.
 #[derive(Clone, Copy, Debug)]
-pub struct DecodedRow {
+pub struct StreamRow {
     /// What it says.
-    pub op: RowOp,
+    pub op: Op,
     /// Packed primary key; empty for append-only sources.
     pub key: Slice,
     /// Packed stream row.

@@ -7,7 +7,6 @@
 //! tests and in `lookaside test` it is a loop that answers lookups from memory.
 
 mod align;
-mod codec;
 mod counters;
 pub mod driver;
 mod emit;
@@ -18,7 +17,11 @@ mod worker;
 
 pub use counters::{Counters, RowsIn};
 pub use flight::FLIGHTS_MAX;
-pub use messages::{DecodedRow, Effect, Input, PeerMessage, RowBatch, RowOp};
+pub use intake::router;
+pub use messages::{Effect, Input, PeerMessage, RowBatch, StreamRow};
 pub use worker::Worker;
 
 pub use crate::lookup::{DimensionRows, LookupAnswer, LookupKey, LookupQuery};
+
+#[cfg(test)]
+mod tests;

@@ -13,9 +13,14 @@
 
 mod board;
 mod driver;
+mod job;
 mod lookups;
+mod routing;
 mod shard;
 mod shutdown;
+mod statements;
 
 pub use board::{Board, PartitionView, Pulse, ShardView, SourceView, State};
+pub use job::{Environment, Job};
 pub use shutdown::Shutdown;
+pub use statements::{StatementCounts, Statements};

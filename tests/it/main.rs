@@ -9,6 +9,8 @@
     reason = "a test fails by panicking and lives in real time"
 )]
 
+/// Every scalar expression that Flink was asked for, against `tests/vectors/expressions.txt`.
+mod expressions;
 /// The order of `mod` lines in `src/lib.rs` is the layering.
 mod layering;
 
@@ -23,6 +25,9 @@ mod replica;
 /// A TCP proxy in front of a real server.
 mod proxy;
 
+/// Golden cases in the format of `lookaside test`.
+mod cases;
+
 /// The whole path on real servers: replicas that come, go and die.
 mod end_to_end;
 
@@ -33,6 +38,8 @@ mod bad_input;
 mod keygroups;
 /// The command that shows where keys go: from arguments, files, topics and tables.
 mod keygroups_command;
+/// Faults of definitions as a user sees them, and what a valid definition comes to.
+mod definitions;
 
 /// Batched lookups on the real database: the answer of a batch is that of plain selects.
 mod mysql_lookup;
@@ -40,3 +47,5 @@ mod mysql_lookup;
 mod mysql_values;
 /// A database that refuses, breaks off or is not as declared.
 mod mysql_faults;
+/// The MySQL sink on the real database.
+mod mysql_sink;

@@ -79,6 +79,76 @@ fn a_wrong_password_is_external_and_never_shown() {
     assert!(!format!("{databases:?} {connections:?}").contains(CANARY));
 }
 
+/// What a subscriber that wants everything is told.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl std::io::Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn no_log_line_shows_the_password() {
+    let bed = bed("log");
+    bed.database.run("CREATE USER IF NOT EXISTS canary IDENTIFIED BY 'c4n4ry/@:#%'");
+    bed.database.run(&format!("GRANT SELECT ON {}.* TO canary", bed.database.name));
+    let log = Log::default();
+    let writer = log.clone();
+    let subscriber = tracing_subscriber::fmt()
+        .with_max_level(tracing::Level::TRACE)
+        .with_writer(move || writer.clone())
+        .finish();
+    let proxy = Proxy::new(&stack::mysql());
+    tracing::subscriber::with_default(subscriber, || {
+        let mut right = through(&proxy, &bed);
+        right.source.username = Some("canary".to_owned());
+        right.source.password = Some(Secret::new(CANARY));
+        let dimension = open(&bed, &right, &Clock::manual(0)).unwrap();
+        assert_eq!(bed.runtime.block_on(dimension.fetch(&[key(1)])).unwrap()[0].len(), 1);
+        proxy.refuse();
+        std::thread::sleep(Duration::from_millis(50));
+        bed.runtime.block_on(dimension.fetch(&[key(1)])).unwrap_err();
+        right.source.password = Some(Secret::new(format!("{CANARY}!")));
+        refused(&bed, &right);
+    });
+    let log = String::from_utf8_lossy(&log.0.lock().unwrap()).into_owned();
+    assert!(log.contains("lookup failed, trying again"), "{log}");
+    assert!(!log.contains(CANARY), "{log}");
+}
+
+#[test]
+fn a_missing_privilege_is_found_at_start() {
+    let bed = bed("privilege");
+    bed.database.run("CREATE USER IF NOT EXISTS reader_of_id");
+    bed.database.run(&format!("GRANT SELECT (id) ON {}.t TO reader_of_id", bed.database.name));
+    let mut reader = spec(&bed);
+    reader.source.username = Some("reader_of_id".to_owned());
+    assert_says(&refused(&bed, &reader), Kind::External, &["table customers", "no column `customer_name`"]);
+    bed.database.run(&format!("GRANT INSERT (customer_name) ON {}.t TO reader_of_id", bed.database.name));
+    assert_says(
+        &refused(&bed, &reader),
+        Kind::External,
+        &["table customers", "grant the user the privilege"],
+    );
+}
+
+#[test]
+fn a_column_wider_than_declared_is_noted() {
+    let bed = bed("width");
+    let mut narrow = spec(&bed);
+    narrow.columns[0].ty = Type::Varchar(5).nullable();
+    let dimension = open(&bed, &narrow, &Clock::manual(0)).unwrap();
+    let [note] = dimension.notes() else { panic!("{:?}", dimension.notes()) };
+    assert!(note.contains("`customer_name` is varchar(20) in MySQL and declared VARCHAR(5)"), "{note}");
+}
+
 #[test]
 fn what_is_missing_is_named_with_the_nearest_name() {
     let bed = bed("missing");

@@ -165,83 +165,11 @@ fn compare(bed: &Bed, dimension: &MysqlDimension, keys: &[Box<[u8]>], expected: 
 
 /// Texts that collations, character sets and JSON treat in their own ways.
 fn nasty_texts() -> Vec<String> {
-    let mut texts: Vec<String> = [
-        "",
-        " ",
-        "  ",
-        "a",
-        "A",
-        "á",
-        "Á",
-        "abc",
-        "ABC",
-        "abc ",
-        "abc  ",
-        " abc",
-        "äbc",
-        "ss",
-        "ß",
-        "SS",
-        "ẞ",
-        "straße",
-        "STRASSE",
-        "strasse",
-        "?",
-        "??",
-        "é",
-        "e\u{301}",
-        "日本",
-        "日本語",
-        "😀",
-        "😁",
-        "\u{fffd}",
-        "naïve €",
-        "€",
-        "\u{81}",
-        "\u{80}",
-        "a\"b",
-        "a\\b",
-        "a'b",
-        "a`b",
-        "a\nb",
-        "a\tb",
-        "a\u{0}b",
-        "\u{0}",
-        "\u{1f}",
-        "a\u{200b}b",
-        "ab",
-        "\u{ad}ab",
-        "æ",
-        "ae",
-        "Œ",
-        "oe",
-        "ij",
-        "ĳ",
-        "ﬁ",
-        "fi",
-        "İ",
-        "i",
-        "ı",
-        "I",
-        "Ω",
-        "ω",
-        "张",
-        "張",
-        "%",
-        "_",
-        "1",
-        "01",
-        "1.0",
-        "1e0",
-        "true",
-        "null",
-        "NULL",
-        "[1]",
-        "{\"a\":1}",
-        "\\u0041",
-    ]
-    .map(str::to_owned)
-    .into();
+    let words = "a A á Á abc ABC äbc ss ß SS ẞ straße STRASSE strasse ? ?? é 日本 日本語 😀 😁 \u{fffd} € \u{81} \u{80} \
+         a\"b a\\b a'b a`b a\u{0}b \u{0} \u{1f} a\u{200b}b ab \u{ad}ab æ ae Œ oe ij ĳ ﬁ fi İ i ı I Ω ω 张 張 % _ \
+         1 01 1.0 1e0 true null NULL [1] {\"a\":1} \\u0041 e\u{301}";
+    let mut texts: Vec<String> = words.split(' ').map(str::to_owned).collect();
+    texts.extend(["", " ", "  ", "abc ", "abc  ", " abc", "naïve €", "a\nb", "a\tb"].map(str::to_owned));
     texts.push("x".repeat(200));
     texts.push(format!("abc{}", " ".repeat(300)));
     texts.push("x".repeat(5000));
@@ -613,5 +541,60 @@ fn the_index_is_used_whatever_the_type_and_character_set() {
             "{column}: {plan:?}"
         );
         assert!(dimension.notes().is_empty());
+    }
+}
+
+/// Numbers that are the same in every run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 % bound as u64).unwrap()
+    }
+
+    /// Up to four characters that collations and JSON have opinions about.
+    fn text(&mut self) -> String {
+        let alphabet: Vec<char> = "aAáäbBsSßẞeéE\u{301} \t\"\\'?日😀\u{ad}\u{200b}iIıİ%".chars().collect();
+        (0..self.below(5)).map(|_| alphabet[self.below(alphabet.len())]).collect()
+    }
+}
+
+#[test]
+fn random_composite_keys_match_as_plain_selects_do() {
+    let bed = Bed::new("random_keys", &[]);
+    for (seed, collation) in [(1, "utf8mb4_unicode_ci"), (2, "utf8mb4_bin"), (3, "latin1_german1_ci")] {
+        let mut random = Random(0x9e37_79b9_7f4a_7c15 + seed);
+        let charset = collation.split('_').next().unwrap();
+        bed.database.run("DROP TABLE IF EXISTS t");
+        bed.database.run(&format!(
+            "CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, n SMALLINT, k VARCHAR(9) CHARACTER SET {charset} \
+             COLLATE {collation}, KEY (n, k))"
+        ));
+        for _ in 0..200 {
+            let hex: String = random.text().bytes().map(|byte| format!("{byte:02x}")).collect();
+            let n = random.below(3);
+            bed.database
+                .run(&format!("INSERT IGNORE INTO t (n, k) VALUES ({n}, CONVERT(X'{hex}' USING utf8mb4))"));
+        }
+        let key = [("n", Type::Int), ("k", Type::STRING)];
+        let mut spec = bed.spec(&key, &ID);
+        spec.source.table = format!("{}.t", bed.database.name);
+        let dimension = bed.open_spec(&spec).unwrap();
+        let wanted: Vec<(usize, String)> = (0..100).map(|_| (random.below(4), random.text())).collect();
+        let packed = |(n, text): &(usize, String)| {
+            packed_row(&key, &[Value::Int(*n as i64), Value::Str(text.clone())])
+        };
+        let keys: Vec<_> = wanted.iter().map(packed).collect();
+        let plain = |(n, text): &(usize, String)| {
+            (format!("{collation}: {n}, {text:?}"), bed.plain(&format!("n = {n} AND k = ?"), Some(text)))
+        };
+        let expected: Vec<_> = wanted.iter().map(plain).collect();
+        assert!(
+            expected.iter().any(|(_, ids)| 1 < ids.len()) && expected.iter().any(|(_, ids)| ids.is_empty())
+        );
+        compare(&bed, &dimension, &keys, &expected);
     }
 }

@@ -114,7 +114,9 @@ pub fn read(path: &Path, text: &str) -> Result<Case, Vec<Fault>> {
         let key = entry.key.written.as_str();
         if !DEFINITION_KEYS.contains(&key) && !["definition", "steps"].contains(&key) {
             let allowed = DEFINITION_KEYS.iter().chain(&["definition", "steps"]);
-            faults.push(Fault::new(&entry.key.span, format!("unknown key '{key}' in a case")).allowed(key, allowed));
+            faults.push(
+                Fault::new(&entry.key.span, format!("unknown key '{key}' in a case")).allowed(key, allowed),
+            );
         }
     }
     let definition = match root.get("definition").and_then(Node::as_text) {
@@ -171,7 +173,8 @@ fn expected_list(node: &Node) -> Result<Vec<Expected>, Fault> {
 
 fn expected(node: &Node) -> Result<Expected, Fault> {
     let wrong = || {
-        let what = "an expected row is a line like '+I[1, a]', '{kind: +I, row: [1, a]}' or '{key: …, value: …}'";
+        let what =
+            "an expected row is a line like '+I[1, a]', '{kind: +I, row: [1, a]}' or '{key: …, value: …}'";
         Fault::new(&node.span, what)
     };
     let row = if let Some(text) = node.as_text() {

@@ -7,27 +7,25 @@
 //! the order in which they were caused, or, with [`Order::Seeded`], in a random
 //! order that the seed repeats.
 
+mod feed;
 mod table;
 
+pub use feed::Fed;
 pub use table::MemoryTable;
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::Arc;
 use std::time::Duration;
 
 use crate::clock::{Clock, Millis};
 use crate::error::{Error, Result};
-use crate::keygroup::{KeyGroups, KeyHasher};
+use crate::keygroup::KeyGroups;
 use crate::model::{
-    DataType, Epoch, OutputBatch, PartitionId, PartitionTable, Payload, RowKind, RowLayout, ShardId, Slice,
-    TopicPartition, Value,
+    Epoch, OutputBatch, PartitionId, PartitionTable, Payload, RecordBatch, RowKind, ShardId, Value,
 };
-use crate::normalize::Origin;
-use crate::plan::{Plan, SourceKind};
+use crate::plan::Plan;
+use crate::route::Router;
 
-use super::{
-    Counters, DecodedRow, Effect, Input, LookupAnswer, LookupQuery, PeerMessage, RowBatch, RowOp, Worker,
-};
+use super::{Counters, Effect, Input, LookupAnswer, LookupQuery, PeerMessage, RowBatch, Worker, router};
 
 /// Flink's JDBC lookup waits this long times the number of the retry before it, so the first comes at once.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
@@ -82,45 +80,21 @@ pub struct Driver {
     clock: Clock,
     partitions: PartitionTable,
     workers: Vec<Worker>,
-    owner: KeyOwner,
+    router: Router,
+    /// Positions of the primary key in the stream row.
+    primary_key: Vec<usize>,
     tables: HashMap<String, MemoryTable>,
     statements: VecDeque<Statement>,
     /// One queue per pair of shards: their order is kept.
     messages: Vec<VecDeque<(ShardId, ShardId, PeerMessage)>>,
     fed: Vec<RowBatch>,
+    records: Vec<RecordBatch>,
     fed_count: usize,
     offsets: HashMap<PartitionId, i64>,
     outputs: Vec<OutputBatch>,
     passed: HashMap<Epoch, u16>,
     epoch: Epoch,
     random: u64,
-}
-
-/// Which shard owns a packed key.
-#[derive(Debug)]
-struct KeyOwner {
-    layout: RowLayout,
-    hasher: KeyHasher,
-    groups: KeyGroups,
-    row: Vec<usize>,
-}
-
-impl KeyOwner {
-    fn new(plan: &Plan, groups: KeyGroups) -> Result<Self> {
-        let columns = plan.source.key_columns.iter().filter_map(|&at| plan.source.physical.get(at));
-        let types: Vec<DataType> = columns.map(|column| column.ty.clone()).collect();
-        Ok(Self {
-            layout: plan.source.key_layout(),
-            hasher: KeyHasher::new(&types, plan.options.key_hash)?,
-            groups,
-            row: plan.normalize.as_ref().map(|normalize| normalize.primary_key.clone()).unwrap_or_default(),
-        })
-    }
-
-    fn shard(&mut self, key: &[u8]) -> ShardId {
-        let key: Vec<_> = (0..self.layout.len()).map(|i| self.layout.get(key, i)).collect();
-        self.groups.shard(self.groups.group(self.hasher.hash(&key)))
-    }
 }
 
 impl Driver {
@@ -132,19 +106,21 @@ impl Driver {
         let groups = KeyGroups::new(setting.shards, plan.options.max_parallelism)?;
         let partitions = PartitionTable::default();
         let shards = 0..setting.shards;
-        let worker = |shard| Worker::with_rows(&plan, ShardId(shard), groups, partitions.clone());
+        let worker = |shard| Worker::packing(&plan, ShardId(shard), groups, partitions.clone());
         let workers = shards.map(worker).collect::<Result<Vec<_>>>()?;
-        let owner = KeyOwner::new(&plan, groups)?;
+        let primary_key = plan.normalize.as_ref().map(|normalize| normalize.primary_key.clone());
         let tables = plan.lookups.iter().map(|lookup| (lookup.table.clone(), MemoryTable::default()));
         let pairs = usize::from(setting.shards) * usize::from(setting.shards);
         Ok(Self {
             clock: Clock::manual(setting.start),
             partitions,
-            owner,
+            router: router(&plan, groups)?,
+            primary_key: primary_key.unwrap_or_default(),
             tables: tables.collect(),
             statements: VecDeque::new(),
             messages: (0..pairs).map(|_| VecDeque::new()).collect(),
             fed: workers.iter().map(|_| RowBatch::default()).collect(),
+            records: workers.iter().map(|_| RecordBatch::default()).collect(),
             fed_count: 0,
             offsets: HashMap::new(),
             outputs: Vec::new(),
@@ -174,90 +150,6 @@ impl Driver {
     #[must_use]
     pub fn now(&self) -> Millis {
         self.clock.now()
-    }
-
-    /// The id of a partition of the source's topic.
-    #[must_use]
-    pub fn partition(&self, partition: i32) -> PartitionId {
-        let topic = match &self.plan.source.topics {
-            crate::plan::Topics::List(topics) => topics.first().map_or("", String::as_str),
-            crate::plan::Topics::Pattern(pattern) => pattern,
-        };
-        self.partitions.intern(&TopicPartition { topic: Arc::from(topic), partition })
-    }
-
-    /// Feeds a typed row of the stream: `+I` and `+U` upsert, `-U` and `-D` delete.
-    ///
-    /// # Errors
-    /// As [`Driver::settle`].
-    pub fn feed_row(&mut self, kind: RowKind, row: &[Value], partition: i32) -> Result<()> {
-        self.feed_typed(kind, row, partition, false)
-    }
-
-    /// Feeds a typed row from below the committed offset: it rebuilds state.
-    ///
-    /// # Errors
-    /// As [`Driver::settle`].
-    pub fn rebuild_row(&mut self, kind: RowKind, row: &[Value], partition: i32) -> Result<()> {
-        self.feed_typed(kind, row, partition, true)
-    }
-
-    fn feed_typed(&mut self, kind: RowKind, row: &[Value], partition: i32, silent: bool) -> Result<()> {
-        let partition = self.partition(partition);
-        let bytes = table::packed(&self.plan.source.layout(), row);
-        let op = match self.plan.source.kind {
-            SourceKind::Kafka => RowOp::Insert,
-            SourceKind::UpsertKafka if kind.is_addition() => RowOp::Upsert,
-            SourceKind::UpsertKafka => RowOp::Delete,
-        };
-        let values: Vec<Value> = self.owner.row.iter().filter_map(|&at| row.get(at).cloned()).collect();
-        let key = if op == RowOp::Insert { Vec::new() } else { table::packed(&self.owner.layout, &values) };
-        let shard = match op {
-            RowOp::Insert => ShardId((partition.0 % u32::from(self.setting.shards)) as u16),
-            _ => self.owner.shard(&key),
-        };
-        let offset = self.next_offset(partition);
-        let Some(batch) = self.fed.get_mut(usize::from(shard.0)) else { return Ok(()) };
-        let key = Slice::append(&mut batch.arena, &key);
-        let row = Slice::append(&mut batch.arena, &bytes);
-        let origin = Origin { partition, offset };
-        batch.rows.push(DecodedRow { op, key, row, origin, timestamp: -1, silent });
-        self.count_fed()
-    }
-
-    fn next_offset(&mut self, partition: PartitionId) -> i64 {
-        let next = self.offsets.entry(partition).or_insert(0);
-        *next += 1;
-        *next - 1
-    }
-
-    fn count_fed(&mut self) -> Result<()> {
-        self.fed_count += 1;
-        if self.fed_count < self.setting.batch {
-            return Ok(());
-        }
-        self.hand_over()?;
-        if let Order::Seeded(_) = self.setting.order {
-            for _ in 0..self.next_random(4) {
-                self.one_event()?;
-            }
-            return Ok(());
-        }
-        self.settle()
-    }
-
-    /// Gives what was fed to the workers.
-    fn hand_over(&mut self) -> Result<()> {
-        self.fed_count = 0;
-        for shard in 0..self.workers.len() {
-            let rows = std::mem::take(&mut self.fed[shard]);
-            if rows.rows.is_empty() {
-                continue;
-            }
-            while !self.workers[shard].can_accept() && self.one_event()? {}
-            self.give(shard, Input::Rows(rows))?;
-        }
-        Ok(())
     }
 
     fn give(&mut self, shard: usize, input: Input) -> Result<()> {
@@ -396,6 +288,12 @@ impl Driver {
     #[must_use]
     pub fn has_passed(&self, epoch: Epoch) -> bool {
         self.passed.get(&epoch).is_some_and(|&shards| shards == self.setting.shards)
+    }
+
+    /// Whether every shard has passed the newest epoch.
+    #[must_use]
+    pub fn has_passed_newest(&self) -> bool {
+        self.has_passed(self.epoch)
     }
 
     /// Takes partitions away.

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::lookup::{DimensionRows, LookupKey};
-use crate::model::{Datum, RowLayout, Value, nested};
+use crate::model::{RowLayout, Value, nested};
 use crate::plan::LookupPlan;
 
 /// Rows of a dimension table; what a lookup finds is what a plain query per key would.
@@ -141,28 +141,8 @@ pub(super) fn packed(layout: &RowLayout, row: &[Value]) -> Vec<u8> {
         bytes
     };
     let nested: Vec<Vec<u8>> = row.iter().map(encode).collect();
-    let datums: Vec<Datum<'_>> =
-        row.iter().zip(&nested).map(|(value, nested)| datum(value, nested)).collect();
+    let datums: Vec<_> = row.iter().zip(&nested).map(|(value, nested)| value.datum(nested)).collect();
     let mut out = Vec::new();
     layout.pack(&datums, &mut out);
     out
-}
-
-fn datum<'a>(value: &'a Value, nested: &'a [u8]) -> Datum<'a> {
-    match value {
-        Value::Null => Datum::Null,
-        Value::Bool(v) => Datum::Bool(*v),
-        Value::Int(v) => Datum::Int(*v),
-        Value::Float(v) => Datum::Float(*v),
-        Value::Double(v) => Datum::Double(*v),
-        Value::Decimal(v) => Datum::Decimal(*v),
-        Value::Str(v) => Datum::Str(v),
-        Value::Bytes(v) => Datum::Bytes(v),
-        Value::Date(v) => Datum::Date(*v),
-        Value::Time(v) => Datum::Time(*v),
-        Value::Timestamp(v) => Datum::Timestamp(*v),
-        Value::Months(v) => Datum::Months(*v),
-        Value::Millis(v) => Datum::Millis(*v),
-        Value::Array(_) | Value::Map(_) | Value::Row(_) => Datum::Nested(nested),
-    }
 }

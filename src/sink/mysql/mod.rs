@@ -111,7 +111,7 @@ impl MysqlTableSink {
         let columns = Columns::new(&live, spec, &zone)?;
         check_required(&live, spec)?;
         let notes = check_key(&live, spec)?;
-        let statements = Statements::new(&live.info, &columns);
+        let statements = Statements::new(&live.info, &columns.names(), &columns.key_placeholders());
         live.connection.give_back();
         let shared = Shared {
             table: spec.table.clone(),

@@ -5,6 +5,7 @@
 //! digits here, because the server would round them.
 
 use jiff::tz::TimeZone;
+use smallvec::SmallVec;
 use sqlx::MySql;
 use sqlx::mysql::MySqlArguments;
 use sqlx::query::Query;
@@ -31,17 +32,17 @@ pub(super) struct Misfit {
 
 /// The columns that a sink writes.
 pub(super) struct Columns {
-    pub(super) columns: Vec<Column>,
-    pub(super) layout: RowLayout,
+    columns: Vec<Column>,
+    layout: RowLayout,
     pub(super) key: Vec<Key>,
     key_layout: RowLayout,
     zone: TimeZone,
 }
 
 /// A written column.
-pub(super) struct Column {
+struct Column {
     /// Name as the database spells it.
-    pub(super) name: String,
+    name: String,
     /// Fraction digits of the live column.
     digits: u8,
     /// A TIMESTAMP column takes UTC; what it gets from a TIMESTAMP(p) is local time.
@@ -52,7 +53,7 @@ pub(super) struct Column {
 pub(super) struct Key {
     /// Position in the output row.
     at: usize,
-    pub(super) column: KeyColumn,
+    column: KeyColumn,
 }
 
 impl Columns {
@@ -83,9 +84,20 @@ impl Columns {
         })
     }
 
+    /// Names of the written columns.
+    pub(super) fn names(&self) -> Vec<&str> {
+        self.columns.iter().map(|column| column.name.as_str()).collect()
+    }
+
+    /// Names of the primary key, each with its typed placeholder.
+    pub(super) fn key_placeholders(&self) -> Vec<(&str, String)> {
+        self.key.iter().map(|key| (key.column.name(), key.column.placeholder())).collect()
+    }
+
     /// Appends the packed primary key of a row.
     pub(super) fn pack_key(&self, row: &[u8], out: &mut Vec<u8>) {
-        let values: Vec<Datum<'_>> = self.key.iter().map(|key| self.layout.get(row, key.at)).collect();
+        let values: SmallVec<[Datum<'_>; 8]> =
+            self.key.iter().map(|key| self.layout.get(row, key.at)).collect();
         self.key_layout.pack(&values, out);
     }
 

@@ -8,8 +8,6 @@ use std::sync::Arc;
 use crate::db::catalog::TableInfo;
 use crate::db::quoted;
 
-use super::rows::Columns;
-
 /// Rows of the largest statement.
 const ROWS_MAX: usize = 512;
 
@@ -28,19 +26,20 @@ pub(super) struct Statements {
 }
 
 impl Statements {
-    pub(super) fn new(table: &TableInfo, columns: &Columns) -> Self {
+    /// `columns` are the written ones; `key` the primary key, each with how its placeholder is typed.
+    pub(super) fn new(table: &TableInfo, columns: &[&str], key: &[(&str, String)]) -> Self {
         let source = format!("{}.{}", quoted(&table.schema), quoted(&table.name));
-        let names: Vec<String> = columns.columns.iter().map(|column| quoted(&column.name)).collect();
-        let update = if columns.key.is_empty() { String::new() } else { on_duplicate(&names) };
+        let names: Vec<String> = columns.iter().map(|name| quoted(name)).collect();
+        let update = if key.is_empty() { String::new() } else { on_duplicate(&names) };
         let head = format!("INSERT INTO {source} ({}) VALUES ", names.join(", "));
         let row = format!("({})", vec!["?"; names.len()].join(", "));
         let upsert = |rows: usize| format!("{head}{}{update}", vec![row.as_str(); rows].join(", "));
-        let key: Vec<String> = columns.key.iter().map(|key| quoted(key.column.name())).collect();
-        let parts: Vec<String> = columns.key.iter().map(|key| key.column.placeholder()).collect();
-        let key_row = format!("({})", parts.join(", "));
-        let key = format!("DELETE FROM {source} WHERE ({}) IN ", key.join(", "));
-        let delete = |rows: usize| format!("{key}({})", vec![key_row.as_str(); rows].join(", "));
-        let deletes = if columns.key.is_empty() { Vec::new() } else { texts(columns.key.len(), delete) };
+        let key_names: Vec<String> = key.iter().map(|(name, _)| quoted(name)).collect();
+        let placeholders: Vec<&str> = key.iter().map(|(_, placeholder)| placeholder.as_str()).collect();
+        let key_row = format!("({})", placeholders.join(", "));
+        let head = format!("DELETE FROM {source} WHERE ({}) IN ", key_names.join(", "));
+        let delete = |rows: usize| format!("{head}({})", vec![key_row.as_str(); rows].join(", "));
+        let deletes = if key.is_empty() { Vec::new() } else { texts(key.len(), delete) };
         Self {
             upserts: texts(names.len(), upsert),
             deletes,
@@ -96,6 +95,41 @@ mod tests {
             rest = &rest[size..];
         }
         sizes
+    }
+
+    /// Flink: G83, for more than one row at a time.
+    #[test]
+    fn the_texts_are_those_of_flinks_dialect() {
+        let table = TableInfo {
+            schema: "shop".to_owned(),
+            name: "tbl".to_owned(),
+            columns: Vec::new(),
+            indexes: Vec::new(),
+            server: String::new(),
+            packet_max: 1 << 24,
+        };
+        let key = [("id", "?".to_owned()), ("__field_3__", "?".to_owned())];
+        let statements = Statements::new(&table, &["id", "name", "__field_3__"], &key);
+        let rows: [&[u8]; 2] = [b"a", b"b"];
+        let (taken, upsert) = statements.upsert(&rows).unwrap();
+        assert_eq!(
+            (taken, &**upsert),
+            (
+                2,
+                "INSERT INTO `shop`.`tbl` (`id`, `name`, `__field_3__`) VALUES (?, ?, ?), (?, ?, ?) \
+                 ON DUPLICATE KEY UPDATE `id` = VALUES(`id`), `name` = VALUES(`name`), \
+                 `__field_3__` = VALUES(`__field_3__`)"
+            )
+        );
+        let (taken, delete) = statements.delete(&rows).unwrap();
+        assert_eq!(
+            (taken, &**delete),
+            (2, "DELETE FROM `shop`.`tbl` WHERE (`id`, `__field_3__`) IN ((?, ?), (?, ?))")
+        );
+        let appending = Statements::new(&table, &["id"], &[]);
+        let (_, insert) = appending.upsert(&rows[..1]).unwrap();
+        assert_eq!(&**insert, "INSERT INTO `shop`.`tbl` (`id`) VALUES (?)");
+        assert!(appending.delete(&rows).is_none());
     }
 
     #[test]
