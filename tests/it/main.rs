@@ -36,6 +36,8 @@ mod bad_input;
 
 /// Key groups, against vectors that Flink printed.
 mod keygroups;
+/// The command that shows where keys go: from arguments, files, topics and tables.
+mod keygroups_command;
 /// Faults of definitions as a user sees them, and what a valid definition comes to.
 mod definitions;
 /// Commands of the program: streams and exit codes.
