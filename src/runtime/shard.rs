@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TryRecvError, TrySendError, never, select};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TryRecvError, TrySendError, select};
 
 use crate::clock::{Clock, Millis, Stopwatch};
 use crate::error::Result;
@@ -170,7 +170,6 @@ impl<W: Work> Shard<W> {
         select! {
             recv(self.lines.control) -> control => control.map_or(Next::Over, Next::Control),
             recv(self.lines.data) -> data => data.map_or(Next::Over, Next::Data),
-            recv(never::<()>()) -> _ => Next::Nothing,
             default(wait) => Next::Nothing,
         }
     }
@@ -225,7 +224,8 @@ impl<W: Work> Shard<W> {
 
     fn handle(&mut self, input: Input, now: Millis) -> Result<()> {
         let watch = Stopwatch::start();
-        self.work.handle(input, now, &mut self.effects)?;
+        // A fault comes after the rows before it: those go out first.
+        let handled = self.work.handle(input, now, &mut self.effects);
         let mut effects = std::mem::take(&mut self.effects);
         for effect in effects.drain(..) {
             match effect {
@@ -238,7 +238,7 @@ impl<W: Work> Shard<W> {
         self.effects = effects;
         let busy = u64::try_from(watch.elapsed().as_nanos()).unwrap_or(u64::MAX);
         self.view().busy_nanos.fetch_add(busy, Ordering::Relaxed);
-        Ok(())
+        handled
     }
 
     /// Never blocks; order is kept for each receiver, because all of them wait behind the first
