@@ -13,7 +13,7 @@ use crossbeam_channel::{SendTimeoutError, Sender, TrySendError};
 
 use crate::clock::{Clock, Millis};
 use crate::commit::{Action, Event, Protocol};
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::model::{PartitionId, PartitionTable};
 use crate::sink::{Ack, AckReceiver};
 use crate::source::{Happening, Source, Splitter};
@@ -398,5 +398,13 @@ impl<C: Clone + Send> Driver<C> {
     fn names(&self, partitions: &[PartitionId]) -> String {
         let names = partitions.iter().filter_map(|id| self.wires.table.name(*id));
         names.map(|name| name.to_string()).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// The error that a job ends with: what kept failing in passing is a system that refuses, by now.
+pub(super) fn settled(error: Error) -> Error {
+    match error.kind() {
+        Kind::Transient => Error::new(Kind::External, error.to_string()),
+        _ => error,
     }
 }

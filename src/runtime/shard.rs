@@ -224,7 +224,6 @@ impl<W: Work> Shard<W> {
 
     fn handle(&mut self, input: Input, now: Millis) -> Result<()> {
         let watch = Stopwatch::start();
-        // A fault comes after the rows before it: those go out first.
         let handled = self.work.handle(input, now, &mut self.effects);
         let mut effects = std::mem::take(&mut self.effects);
         for effect in effects.drain(..) {
@@ -238,6 +237,7 @@ impl<W: Work> Shard<W> {
         self.effects = effects;
         let busy = u64::try_from(watch.elapsed().as_nanos()).unwrap_or(u64::MAX);
         self.view().busy_nanos.fetch_add(busy, Ordering::Relaxed);
+        // Rows before a fault have been written by now; what has not been committed comes again.
         handled
     }
 
