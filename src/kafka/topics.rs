@@ -16,7 +16,7 @@ use super::events::ClientErrors;
 use super::settings::Admin;
 
 /// One question may take this long; an unreachable broker is noticed and said this often.
-const ASK_TIMEOUT: Duration = Duration::from_secs(5);
+const ASK_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Between two questions to a cluster that answered with trouble.
 const ASK_AGAIN: Duration = Duration::from_millis(500);

@@ -131,6 +131,8 @@ impl Job {
         let mut threads = Threads::new(usize::from(self.groups.parallelism()) + 1);
         let queues: Vec<Queues> = (0..self.groups.parallelism()).map(|_| Queues::new()).collect();
         for (number, ends) in (0..).zip(&queues) {
+            let view = self.board.shards().get(usize::from(number));
+            environment.pulse = view.map(|view| Arc::clone(&view.pulse)).unwrap_or_default();
             let writer = sink.writer(ShardId(number), &environment)?;
             let lines = self.lines(ends, &queues, &dimensions, &abort);
             let work = Worker::new(&self.plan, ShardId(number), self.groups, table.clone())?;
@@ -169,6 +171,7 @@ impl Job {
             runtime: self.environment.runtime.clone(),
             databases,
             stop: self.environment.shutdown.flag(),
+            pulse: Arc::default(),
         }
     }
 

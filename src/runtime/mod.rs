@@ -20,7 +20,7 @@ mod shard;
 mod shutdown;
 mod statements;
 
-pub use board::{Board, PartitionView, Pulse, ShardView, SourceView, State};
+pub use board::{Board, PartitionView, ShardView, SourceView, State};
 pub use job::{Environment, Job};
 pub use shutdown::Shutdown;
 pub use statements::{StatementCounts, Statements};

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TryRecvError, TrySendError, never, select};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TryRecvError, TrySendError, select};
 
 use crate::clock::{Clock, Millis, Stopwatch};
 use crate::error::Result;
@@ -170,7 +170,6 @@ impl<W: Work> Shard<W> {
         select! {
             recv(self.lines.control) -> control => control.map_or(Next::Over, Next::Control),
             recv(self.lines.data) -> data => data.map_or(Next::Over, Next::Data),
-            recv(never::<()>()) -> _ => Next::Nothing,
             default(wait) => Next::Nothing,
         }
     }

@@ -151,7 +151,10 @@ impl KafkaTopicSink {
     }
 
     /// The writer of one shard.
-    pub(super) fn writer(&self, shard: ShardId, environment: &Environment) -> Result<Box<dyn Writer>> {
+    ///
+    /// # Errors
+    /// A shard that the environment did not announce (a bug).
+    pub fn writer(&self, shard: ShardId, environment: &Environment) -> Result<Box<dyn Writer>> {
         let reports = self.shared.producer.producer().context();
         let deliveries = reports.deliveries.get(usize::from(shard.0)).map(Arc::clone);
         let writer = KafkaWriter {

@@ -45,6 +45,8 @@ mod commands;
 
 /// The source on the real broker: groups, rebuilds, beginnings, ends.
 mod kafka_source;
+/// The upsert-kafka sink on the real broker: placement, acknowledgements, refusals.
+mod kafka_sink;
 
 /// The benchmark's input has the shares and sizes that its results are read by.
 mod workload;
