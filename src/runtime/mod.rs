@@ -12,10 +12,12 @@
 //! committed before the group is left.
 
 mod board;
+mod channels;
 mod driver;
 mod lookups;
 mod shard;
 mod shutdown;
 
 pub use board::{Board, PartitionView, Pulse, ShardView, SourceView, State};
+pub use channels::channels;
 pub use shutdown::Shutdown;
