@@ -32,6 +32,7 @@ use rdkafka::bindings as native;
 use rdkafka::consumer::{BaseConsumer, Consumer, ConsumerContext};
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::producer::{BaseProducer, Producer, ProducerContext};
+use rdkafka::topic_partition_list::TopicPartitionList;
 use rdkafka::types::{RDKafka, RDKafkaMessage, RDKafkaQueue, RDKafkaRespErr, RDKafkaTopic};
 
 use crate::error::{Error, Result};
@@ -121,6 +122,32 @@ impl<C: ConsumerContext> BatchConsumer<C> {
             self.slots.set_len(self.slots.len() + got);
             got
         }
+    }
+
+    /// Sends a commit of next offsets; the answer comes to the context's `commit_callback`.
+    /// (The crate's own asynchronous commit is never answered: it relies on a callback that
+    /// the crate does not set.)
+    ///
+    /// # Errors
+    /// The commit cannot be sent.
+    pub fn commit(&self, offsets: &TopicPartitionList) -> Result<(), KafkaError> {
+        // SAFETY: client and list are alive; the list is copied. The reference to the consumer's
+        // queue is ours and is given back; the reply keeps one of its own. Without a callback
+        // the reply is an event on that queue.
+        let code = unsafe {
+            let client = self.consumer.client().native_ptr();
+            let Some(queue) = NonNull::new(native::rd_kafka_queue_get_consumer(client)) else {
+                return Err(KafkaError::ConsumerCommit(RDKafkaErrorCode::UnknownGroup));
+            };
+            let code =
+                native::rd_kafka_commit_queue(client, offsets.ptr(), queue.as_ptr(), None, ptr::null_mut());
+            native::rd_kafka_queue_destroy(queue.as_ptr());
+            code
+        };
+        if code == RDKafkaRespErr::RD_KAFKA_RESP_ERR_NO_ERROR {
+            return Ok(());
+        }
+        Err(KafkaError::ConsumerCommit(code.into()))
     }
 
     /// Low and high watermark of a partition as of the newest fetch, `None` before there was one.

@@ -29,6 +29,7 @@ pub fn kind_of_code(code: RDKafkaErrorCode) -> Kind {
         | Code::ProducerFenced
         | Code::InvalidProducerEpoch
         | Code::Fatal => Kind::Fenced,
+        Code::InvalidArgument | Code::NotImplemented => Kind::Bug,
         _ => Kind::Transient,
     }
 }

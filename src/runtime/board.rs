@@ -169,6 +169,14 @@ impl<C: Clone> Board<C> {
         &self.shards
     }
 
+    /// When each thread last showed that it lives.
+    #[must_use]
+    pub fn pulses(&self) -> Vec<(String, Millis)> {
+        let shards = self.shards.iter().enumerate();
+        let shards = shards.map(|(number, shard)| (format!("shard {number}"), shard.pulse.last()));
+        std::iter::once(("source".to_owned(), self.pulse.last())).chain(shards).collect()
+    }
+
     pub(super) fn update(&self, change: impl FnOnce(&mut SourceView)) {
         change(&mut lock(&self.source));
     }

@@ -14,10 +14,15 @@
 mod board;
 mod channels;
 mod driver;
+mod job;
 mod lookups;
+mod routing;
 mod shard;
 mod shutdown;
+mod statements;
 
 pub use board::{Board, PartitionView, Pulse, ShardView, SourceView, State};
 pub use channels::channels;
+pub use job::{Environment, Job};
 pub use shutdown::Shutdown;
+pub use statements::{StatementCounts, Statements};

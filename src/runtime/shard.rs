@@ -225,7 +225,7 @@ impl<W: Work> Shard<W> {
 
     fn handle(&mut self, input: Input, now: Millis) -> Result<()> {
         let watch = Stopwatch::start();
-        self.work.handle(input, now, &mut self.effects)?;
+        let handled = self.work.handle(input, now, &mut self.effects);
         let mut effects = std::mem::take(&mut self.effects);
         for effect in effects.drain(..) {
             match effect {
@@ -238,7 +238,8 @@ impl<W: Work> Shard<W> {
         self.effects = effects;
         let busy = u64::try_from(watch.elapsed().as_nanos()).unwrap_or(u64::MAX);
         self.view().busy_nanos.fetch_add(busy, Ordering::Relaxed);
-        Ok(())
+        // Rows before a fault have been written by now; what has not been committed comes again.
+        handled
     }
 
     /// Never blocks; order is kept for each receiver, because all of them wait behind the first

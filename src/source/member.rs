@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use rdkafka::consumer::{CommitMode, Consumer, RebalanceProtocol};
+use rdkafka::consumer::{Consumer, RebalanceProtocol};
 use rdkafka::error::KafkaError;
 use rdkafka::topic_partition_list::{Offset, TopicPartitionList};
 
@@ -148,10 +148,7 @@ impl Member {
             next.add_partition_offset(&partition.topic, partition.partition, Offset::Offset(*offset))
                 .map_err(|error| explain("committing offsets", &error))?;
         }
-        self.consumer
-            .consumer()
-            .commit(&next, CommitMode::Async)
-            .map_err(|error| explain("committing offsets", &error))
+        self.consumer.commit(&next).map_err(|error| explain("committing offsets", &error))
     }
 
     /// Leaves the group: its other members take over at once.
@@ -179,6 +176,12 @@ impl Member {
                 break;
             }
         }
-        consumer.context().close();
+    }
+}
+
+impl Drop for Member {
+    fn drop(&mut self) {
+        // From here on nobody takes events: librdkafka's close would wait for answers for ever.
+        self.consumer.consumer().context().close();
     }
 }

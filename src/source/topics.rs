@@ -70,6 +70,9 @@ pub(super) fn committed(
     consumer: &BaseConsumer<GroupContext>,
     partitions: &[TopicPartition],
 ) -> Result<BTreeMap<TopicPartition, i64>> {
+    if partitions.is_empty() {
+        return Ok(BTreeMap::new());
+    }
     let answer = consumer
         .committed_offsets(list(partitions), ASK)
         .map_err(|error| explain("asking for the committed offsets of the group", &error))?;
@@ -82,6 +85,9 @@ pub(super) fn at_timestamp(
     partitions: &[TopicPartition],
     timestamp: i64,
 ) -> Result<BTreeMap<TopicPartition, i64>> {
+    if partitions.is_empty() {
+        return Ok(BTreeMap::new());
+    }
     let mut query = TopicPartitionList::new();
     for partition in partitions {
         query

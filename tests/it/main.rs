@@ -41,6 +41,12 @@ mod definitions;
 /// Commands of the program: streams and exit codes.
 mod commands;
 
+/// The source on the real broker: groups, rebuilds, beginnings, ends.
+mod kafka_source;
+
+/// The benchmark's input has the shares and sizes that its results are read by.
+mod workload;
+
 /// Batched lookups on the real database: the answer of a batch is that of plain selects.
 mod mysql_lookup;
 /// Values of the real database, read as the declared types.
