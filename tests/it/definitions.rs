@@ -226,3 +226,18 @@ pipeline:
         table_of("into", "out"),
     )
 }
+
+/// A definition with a slip of the keyboard anywhere: there is a plan or a fault with a place, never a panic.
+#[test]
+fn no_slip_of_the_keyboard_breaks_the_compiler() {
+    const EVERY: usize = 3;
+    let example = fs::read_to_string("config/examples/order-enrichment.yaml").unwrap();
+    for (at, letter) in example.char_indices().step_by(EVERY) {
+        for slip in ["", "'", "`", "(", "é", "${", ": ", "*"] {
+            let text = format!("{}{slip}{}", &example[..at], &example[at + letter.len_utf8()..]);
+            let texts = [("slip.yaml".to_owned(), text)];
+            let compiled = load_texts(&texts, &references()).and_then(|definition| compile(&definition));
+            assert!(compiled.as_ref().err().is_none_or(|faults| !faults.is_empty()), "{}", texts[0].1);
+        }
+    }
+}

@@ -167,7 +167,7 @@ fn join_kind(context: &mut Context, step: &LookupDefinition) -> JoinKind {
     let Some(join) = &step.join else { return JoinKind::Inner };
     match join.value().trim().to_lowercase().as_str() {
         "inner" => JoinKind::Inner,
-        "left" | "left outer" => JoinKind::Left,
+        "left" => JoinKind::Left,
         _ => {
             let fault = Fault::new(&join.span, format!("'{}' is no type of lookup", join.written));
             context.faults.add(fault.allowed(&join.written, ["inner", "left"]));
