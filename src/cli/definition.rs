@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::config::{DefinitionSource, Fault, References, load};
-use crate::plan::{Plan, compile};
+use crate::plan::{Plan, PlanSql, compile_with_sql};
 
 /// Where the definition stands.
 #[derive(Debug, clap::Args)]
@@ -16,7 +16,12 @@ pub(super) struct DefinitionArg {
 impl DefinitionArg {
     /// The plan, or every fault.
     pub fn plan(&self) -> Result<Plan, Vec<Fault>> {
+        self.plan_with_sql().map(|(plan, _)| plan)
+    }
+
+    /// The plan with the SQL of its expressions, or every fault.
+    pub fn plan_with_sql(&self) -> Result<(Plan, PlanSql), Vec<Fault>> {
         let definition = load(&DefinitionSource::from(self.path.as_path()), &References::process())?;
-        compile(&definition)
+        compile_with_sql(&definition)
     }
 }

@@ -4,6 +4,7 @@
 //! output can be piped. Every command takes `--output json`.
 
 mod definition;
+mod explain;
 mod exit;
 mod output;
 mod schema;
@@ -32,6 +33,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Validate(validate::Args),
+    Explain(explain::Args),
     Schema(schema::Args),
     Test(test::Args),
 }
@@ -45,6 +47,7 @@ pub fn main() -> ExitCode {
     };
     let exit = match &cli.command {
         Command::Validate(args) => validate::run(args, cli.output),
+        Command::Explain(args) => explain::run(args, cli.output),
         Command::Schema(args) => schema::run(args, cli.output),
         Command::Test(args) => test::run(args, cli.output),
     };

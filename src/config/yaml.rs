@@ -21,10 +21,18 @@ const ALIAS_NODES_MAX: usize = 10_000;
 /// Syntax, duplicate keys, several documents, tags other than the core
 /// schema's, and files beyond the bounds of this module.
 pub fn parse_yaml(file: &str, text: &str) -> Result<Node, Vec<Fault>> {
+    let mut faults = Vec::new();
+    let root = read_yaml(file, text, &mut faults);
+    root.filter(|_| faults.is_empty()).ok_or(faults)
+}
+
+/// Reads one document; `None` if it has no usable shape. Duplicate keys leave one: the last.
+pub(super) fn read_yaml(file: &str, text: &str, faults: &mut Vec<Fault>) -> Option<Node> {
     let file: Arc<str> = file.into();
     let whole = Span { file: Arc::clone(&file), line: 0, column: 0 };
     if BYTES_MAX < text.len() {
-        return Err(vec![Fault::new(&whole, format!("the file is larger than {BYTES_MAX} bytes"))]);
+        faults.push(Fault::new(&whole, format!("the file is larger than {BYTES_MAX} bytes")));
+        return None;
     }
     let mut builder = Builder {
         file,
@@ -43,15 +51,16 @@ pub fn parse_yaml(file: &str, text: &str) -> Result<Node, Vec<Fault>> {
             }
         };
         if let Err(fault) = step {
-            builder.faults.push(fault);
-            return Err(builder.faults);
+            faults.append(&mut builder.faults);
+            faults.push(fault);
+            return None;
         }
     }
-    match builder.root {
-        _ if !builder.faults.is_empty() => Err(builder.faults),
-        Some(root) => Ok(root),
-        None => Err(vec![Fault::new(&whole, "the file is empty")]),
+    faults.append(&mut builder.faults);
+    if builder.root.is_none() {
+        faults.push(Fault::new(&whole, "the file is empty"));
     }
+    builder.root
 }
 
 /// Characters that people write bare in SQL text and that mean something to YAML at its start.
@@ -60,6 +69,9 @@ fn syntax_help(text: &str, span: &Span) -> &'static str {
     let item = line.trim_start().trim_start_matches("- ").trim_start();
     match item.chars().next() {
         Some('*' | '`' | '&' | '%' | '@' | '!' | '\'' | '"') => "put the whole text in quotes",
+        _ if line.contains('{') || line.contains('[') => {
+            "inside { } and [ ] a comma ends the text: put SQL in quotes, or write one key per line"
+        }
         _ if line.contains('\t') => "indent with blanks, not tabs",
         _ => "",
     }
@@ -105,6 +117,9 @@ impl Builder {
                     return Err(Fault::new(&span, "tags are not used in definitions"));
                 }
                 let one_line = at.start.line() == at.end.line();
+                // Nothing at all comes as `~`.
+                let is_nothing = style == ScalarStyle::Plain && at.start.index() == at.end.index();
+                let text = if is_nothing { "".into() } else { text };
                 let text = Text {
                     span: span.clone(),
                     written: text.into_owned(),
@@ -163,7 +178,11 @@ impl Builder {
         };
         match (&mut open.value, open.key.take()) {
             (Value::List(items), _) => items.push(node),
-            (Value::Map(entries), Some(key)) => entries.push(Entry { key, value: node }),
+            (Value::Map(entries), Some(key)) => {
+                // A second one is reported; the last counts, so that faults in it are found too.
+                entries.retain(|known| known.key.written != key.written || key.written == "<<");
+                entries.push(Entry { key, value: node });
+            }
             (Value::Map(entries), None) => match node.value {
                 Value::Scalar(text) => {
                     let earlier = entries.iter().find(|entry| entry.key.written == text.written);

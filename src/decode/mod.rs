@@ -71,8 +71,9 @@ impl Decoder {
     /// Decodes every record of a batch; rows are added to `out`.
     ///
     /// # Errors
-    /// The first record that cannot be decoded, with its place; `out` then holds the rows before it.
-    pub fn decode_batch(&mut self, batch: &RecordBatch, out: &mut DecodedRows) -> Result<(), DataFault> {
+    /// The first record that cannot be decoded, as an [`crate::error::Error`] with its [`DataFault`]; `out` then
+    /// holds the rows before it.
+    pub fn decode_batch(&mut self, batch: &RecordBatch, out: &mut DecodedRows) -> Result<()> {
         for (i, record) in batch.records.iter().enumerate() {
             let index = u32::try_from(i).unwrap_or(u32::MAX);
             self.decode(index, record, &batch.arena, out).map_err(|fault| fault.at(self.place(record)))?;

@@ -248,7 +248,10 @@ impl Normalizer {
                 self.count_suppressed(why);
                 return Ok(());
             }
-            Decision::Insert | Decision::Update => Some(self.store(found, arrival, hash, now, &out.arena)),
+            Decision::Insert | Decision::Update => {
+                let new = NewRow { partition: origin.partition, row: row.of(&out.arena), now };
+                Some(self.store(found, StateKey { hash, bytes: key.of(&out.arena) }, new))
+            }
             Decision::Delete => {
                 if let Some(place) = found {
                     self.state.clear_row(place, now);
@@ -263,21 +266,13 @@ impl Normalizer {
         Ok(())
     }
 
-    fn store(
-        &mut self,
-        found: Option<Place>,
-        arrival: Arrival,
-        hash: u64,
-        now: Millis,
-        arena: &[u8],
-    ) -> Place {
-        let new = NewRow { partition: arrival.origin.partition, row: arrival.row.of(arena), now };
+    fn store(&mut self, found: Option<Place>, key: StateKey<'_>, row: NewRow<'_>) -> Place {
         match found {
             Some(place) => {
-                self.state.replace(place, new);
+                self.state.replace(place, row);
                 place
             }
-            None => self.state.insert(StateKey { hash, bytes: arrival.key.of(arena) }, new),
+            None => self.state.insert(key, row),
         }
     }
 
@@ -314,7 +309,8 @@ impl Normalizer {
         let decision = decide(incoming, row, current, self.ttl.is_some(), passes)?;
         match (decision, found) {
             (Decision::Insert | Decision::Update, _) => {
-                let place = self.store(found, arrival, key.hash, now, arena);
+                let new = NewRow { partition: origin.partition, row: current, now };
+                let place = self.store(found, key, new);
                 self.state.mark(place, SentMark::Unknown);
             }
             (Decision::Delete, Some(place)) => self.state.remove(place),

@@ -70,6 +70,7 @@ pub(super) enum Item {
 pub(super) struct Flights {
     line: VecDeque<Item>,
     count: usize,
+    #[expect(clippy::vec_box, reason = "batches move in and out of the line; the box is what is kept")]
     spare: Vec<Box<Flight>>,
     next: u64,
 }

@@ -34,3 +34,5 @@ mod bad_input;
 
 /// Key groups, against vectors that Flink printed.
 mod keygroups;
+/// Faults of definitions as a user sees them, and what a valid definition comes to.
+mod definitions;

@@ -66,8 +66,8 @@ impl Specs {
             return JOB_OPTIONS.iter().map(|spec| spec.name.to_owned()).collect();
         };
         let offered = |spec: &&OptionSpec| spec.applies_to(role) && spec.support == Support::Yes;
-        let mut names: Vec<_> =
-            connector.options.iter().filter(offered).map(|spec| spec.name.to_owned()).collect();
+        let mut names = vec!["columns".to_owned()];
+        names.extend(connector.options.iter().filter(offered).map(|spec| spec.name.to_owned()));
         for (prefix, _) in connector.formats {
             for format in FORMATS {
                 let options = format.options.iter().filter(offered);
@@ -112,7 +112,7 @@ pub fn check_table(used: ConnectorUse<'_>, faults: &mut Faults) -> Option<TableO
     for spec in connector.options.iter().filter(|spec| spec.required.contains(&role)) {
         if !table.options.iter().any(|entry| entry.key.written == spec.name) {
             let what = format!("{} has no '{}'", specs.owner(&table.name.written), spec.name);
-            faults.add(Fault::new(&table.name.span, what).help(spec.doc));
+            faults.add(Fault::new(&table.name.span, what).help(format!("{}: {}", spec.name, spec.doc)));
         }
     }
     Some(options)
@@ -157,6 +157,10 @@ fn read(specs: Specs, owner: &Text, entries: &[Entry], faults: &mut Faults) -> T
     for Entry { key, value } in entries {
         let name = key.written.as_str();
         let Some(text) = value.as_text() else {
+            if specs.find(name).is_none() && !name.starts_with("properties") {
+                faults.add(unknown(specs, &owner, key));
+                continue;
+            }
             let help = format!("options are written with dots: '{name}.…: value'");
             faults.add(
                 Fault::new(&value.span, format!("option '{name}' must be text, not {}", value.kind()))
@@ -193,11 +197,10 @@ impl TableOptions {
             && !spec.applies_to(role)
         {
             let roles: Vec<_> = spec.roles.iter().map(|role| role.name()).collect();
+            let (of, here) = (roles.join(" or "), role.name());
             let what = format!(
-                "option '{name}' belongs to a {} table that is a {}; here it is a {}",
-                connector.name,
-                roles.join(" or "),
-                role.name()
+                "option '{name}' of {} is for a {of}, and this table is used as {here}",
+                connector.name
             );
             return faults.add(Fault::new(&key.span, what));
         }

@@ -445,7 +445,7 @@ proptest! {
     #[test]
     fn strings_are_written_as_serde_json_reads_them(text in ".{0,40}") {
         let mut out = Vec::new();
-        super::write::write_text(&text, &mut out);
+        write::write_text(&text, &mut out);
         prop_assert_eq!(serde_json::from_slice::<String>(&out).unwrap(), text);
     }
 

@@ -17,7 +17,15 @@ pub const STRING: Type = Type::STRING;
 pub struct Job {
     pub plan: Plan,
     scope: Scope,
-    tables: Vec<(String, Vec<(String, Type)>, String)>,
+    tables: Vec<Table>,
+}
+
+/// A dimension table and its rows as text.
+#[derive(Clone, Debug)]
+struct Table {
+    name: String,
+    columns: Vec<(String, Type)>,
+    rows: String,
 }
 
 fn compile(text: &str, scope: &Scope) -> Expression {
@@ -191,11 +199,11 @@ impl Job {
             cache: spec.cache,
             max_retries: spec.max_retries,
         });
-        self.tables.push((
-            table.into(),
-            columns.iter().map(|(name, kind)| ((*name).into(), kind.clone())).collect(),
-            spec.rows.into(),
-        ));
+        self.tables.push(Table {
+            name: table.into(),
+            columns: columns.iter().map(|(name, kind)| ((*name).into(), kind.clone())).collect(),
+            rows: spec.rows.into(),
+        });
         let all: Vec<String> =
             self.scope.columns.iter().map(|column| format!("{}.{}", column.qualifier, column.name)).collect();
         self.select(&all.iter().map(String::as_str).collect::<Vec<_>>())
@@ -214,7 +222,7 @@ impl Job {
 
     pub fn driver(&self, setting: Setting) -> Driver {
         let mut driver = Driver::new(self.plan.clone(), setting).unwrap();
-        for (name, columns, rows) in &self.tables {
+        for Table { name, columns, rows } in &self.tables {
             let mut table = MemoryTable::new(columns.iter().map(|(name, _)| name.clone()).collect());
             let types: Vec<Type> = columns.iter().map(|(_, ty)| ty.clone()).collect();
             for row in rows.split_whitespace() {

@@ -13,6 +13,7 @@ use super::comparison::comparison;
 use super::context::Context;
 use super::joined::Joined;
 use super::lookup::Condition;
+use super::term::Term;
 
 /// An equality that can be a part of the key.
 struct Equality {
@@ -129,7 +130,9 @@ fn spare_equality(
         && let Ok(filter) = Parsed::parse(&format!("({}) = ({})", spare.other, key.other))
         && let Ok(filter) = filter.compile(&before.scope, &context.settings)
     {
-        condition.pre_filter.push(filter);
+        condition
+            .pre_filter
+            .push(Term { expression: filter, sql: format!("{} = {}", spare.other, key.other) });
         return;
     }
     file(context, text, &spare.conjunct, before, row, condition);
@@ -157,28 +160,28 @@ fn file(
         let what = "IS NOT DISTINCT FROM cannot join a stream with a dimension table";
         return context.fault(&text.place(conjunct.at()), what, "write =: a NULL key makes no lookup");
     }
+    let term = Term::new(compiled, conjunct);
     match (reads_stream, reads_dimension) {
-        (_, false) => condition.pre_filter.push(compiled),
-        (false, true) => condition.dimension_filter.push(compiled),
-        (true, true) => condition.residual.push(compiled),
+        (_, false) => condition.pre_filter.push(term),
+        (false, true) => condition.dimension_filter.push(term),
+        (true, true) => condition.residual.push(term),
     }
 }
 
 /// Keys stand in the order of the dimension's columns; the hash reads them in the order of the condition (E.1, E.6).
 fn order(equalities: Vec<Equality>, condition: &mut Condition) {
-    let mut key: Vec<(usize, usize, KeyPart)> = equalities
-        .into_iter()
-        .enumerate()
-        .map(|(written, equality)| (equality.column, written, equality.part))
-        .collect();
-    key.sort_by_key(|(column, ..)| *column);
+    let mut key: Vec<(usize, Equality)> = equalities.into_iter().enumerate().collect();
+    key.sort_by_key(|(_, equality)| equality.column);
     let mut hash: Vec<(usize, usize)> = key
         .iter()
         .enumerate()
-        .filter(|(_, (_, _, part))| matches!(part.source, KeySource::Stream(_)))
-        .map(|(position, (_, written, _))| (*written, position))
+        .filter(|(_, (_, equality))| matches!(equality.part.source, KeySource::Stream(_)))
+        .map(|(position, (written, _))| (*written, position))
         .collect();
     hash.sort_unstable();
     condition.hash_order = hash.into_iter().map(|(_, position)| position).collect();
-    condition.key = key.into_iter().map(|(column, _, part)| (column, part)).collect();
+    for (_, equality) in key {
+        condition.key_sql.push(equality.other.to_string());
+        condition.key.push((equality.column, equality.part));
+    }
 }

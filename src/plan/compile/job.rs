@@ -31,6 +31,9 @@ pub(super) fn name(context: &mut Context, definition: &Definition) -> Option<Str
         );
         return None;
     };
+    if name.is_broken() || name.is_missing() {
+        return None;
+    }
     let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     if name.value().is_empty() || NAME_LENGTH_MAX < name.value().len() || !name.value().chars().all(legal) {
         let what = format!("'{}' cannot be the name of a job", name.written);

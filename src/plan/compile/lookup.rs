@@ -2,13 +2,13 @@
 
 use crate::config::options::{Role, TableOptions};
 use crate::config::{Definition, Fault, LookupDefinition};
-use crate::expr::Expression;
 use crate::model::DataType;
 
 use super::super::{CachePlan, DimensionConnector, JoinKind, KeyPart};
 use super::context::Context;
 use super::joined::Joined;
 use super::schema::Schema;
+use super::term::Term;
 use super::{condition, dimension};
 
 /// One lookup step over the full joined row.
@@ -35,11 +35,13 @@ pub(super) struct LookupDraft {
 pub(super) struct Condition {
     /// The lookup key with the position of each column in `columns`, ascending.
     pub key: Vec<(usize, KeyPart)>,
+    /// What each part of `key` is compared with, as written.
+    pub key_sql: Vec<String>,
     /// Positions in `key` of the parts that are no constants, in the order of the condition.
     pub hash_order: Vec<usize>,
-    pub pre_filter: Vec<Expression>,
-    pub dimension_filter: Vec<Expression>,
-    pub residual: Vec<Expression>,
+    pub pre_filter: Vec<Term>,
+    pub dimension_filter: Vec<Term>,
+    pub residual: Vec<Term>,
 }
 
 impl LookupDraft {
@@ -51,24 +53,37 @@ impl LookupDraft {
 }
 
 /// What the tables say, before any condition is read.
-struct Resolved<'a> {
+pub(super) struct Resolved<'a> {
     step: &'a LookupDefinition,
     schema: Schema,
     connector: DimensionConnector,
     options: TableOptions,
 }
 
-/// Every step in order; each adds its columns to `row`. `None` if a table could not be read.
+impl Resolved<'_> {
+    /// Whether every column was understood.
+    pub fn is_complete(&self) -> bool {
+        self.schema.complete
+    }
+}
+
+/// Reads the tables of every step; `None` if one could not be read.
+pub(super) fn resolve_all<'a>(
+    context: &mut Context,
+    definition: &'a Definition,
+) -> Option<Vec<Resolved<'a>>> {
+    let steps = definition.pipeline.lookups.iter();
+    let tables: Vec<Option<Resolved<'_>>> = steps.map(|step| resolve(context, definition, step)).collect();
+    tables.into_iter().collect()
+}
+
+/// Every step in order; each adds its columns to `row`.
 pub(super) fn compile_all(
     context: &mut Context,
-    definition: &Definition,
+    tables: Vec<Resolved<'_>>,
     row: &mut Joined,
-) -> Option<Vec<LookupDraft>> {
-    let tables: Vec<Option<Resolved<'_>>> =
-        definition.pipeline.lookups.iter().map(|step| resolve(context, definition, step)).collect();
-    let tables: Option<Vec<Resolved<'_>>> = tables.into_iter().collect();
-    let drafts = tables?.into_iter().map(|table| draft(context, row, table)).collect();
-    Some(drafts)
+) -> Vec<LookupDraft> {
+    tables.into_iter().map(|table| draft(context, row, table)).collect()
 }
 
 fn resolve<'a>(
@@ -109,14 +124,20 @@ fn draft(context: &mut Context, row: &mut Joined, table: Resolved<'_>) -> Lookup
         .collect();
     let before = row.clone();
     row.add(alias.value(), columns.iter().cloned());
-    let condition = condition::compile(context, &step.condition, &before, row);
-    if condition.key.is_empty() {
+    let faults_before = context.faults.len();
+    let condition = match &step.condition {
+        Some(text) => condition::compile(context, text, &before, row),
+        None => Condition::default(),
+    };
+    if let (Some(text), true) = (&step.condition, condition.key.is_empty())
+        && context.faults.len() == faults_before
+    {
         let what = format!("the condition has no equality on a column of '{}'", alias.written);
         let help = format!(
             "a lookup needs a key: `{}.column = expression of the stream, or constant`",
             alias.written
         );
-        context.fault(&step.condition.span, what, help);
+        context.fault(&text.span, what, help);
     }
     LookupDraft {
         table: step.table.value().to_owned(),

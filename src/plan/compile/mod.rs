@@ -12,6 +12,7 @@ mod condition;
 mod context;
 mod dimension;
 mod format;
+mod hashes;
 mod job;
 mod joined;
 mod lookup;
@@ -24,6 +25,7 @@ mod sink;
 mod sink_key;
 mod source;
 mod stream;
+mod term;
 mod topics;
 mod unused;
 mod url;
@@ -31,7 +33,7 @@ mod wheres;
 
 use crate::config::{Definition, Fault};
 
-use super::Plan;
+use super::{Plan, PlanSql};
 use context::Context;
 
 /// Compiles a definition.
@@ -39,37 +41,46 @@ use context::Context;
 /// # Errors
 /// Every fault, those that reading the definition found included.
 pub fn compile(definition: &Definition) -> Result<Plan, Vec<Fault>> {
+    compile_with_sql(definition).map(|(plan, _)| plan)
+}
+
+/// Compiles a definition and keeps the SQL of its expressions, for `explain`.
+///
+/// # Errors
+/// As [`compile`].
+pub fn compile_with_sql(definition: &Definition) -> Result<(Plan, PlanSql), Vec<Fault>> {
     let mut context = Context::new(definition);
-    match compile_with(&mut context, definition) {
-        Some(plan) if context.faults.is_empty() => Ok(plan),
+    match compile_in(&mut context, definition) {
+        Some(compiled) if context.faults.is_empty() => Ok(compiled),
         _ => Err(context.faults.into_sorted()),
     }
 }
 
 /// `None`, or faults in the context, when there is no plan.
-fn compile_with(context: &mut Context, definition: &Definition) -> Option<Plan> {
+fn compile_in(context: &mut Context, definition: &Definition) -> Option<(Plan, PlanSql)> {
     let job = job::compile(context, definition);
     let name = job::name(context, definition);
     unused::check(context, definition);
     let stream = stream::resolve(context, definition);
+    let tables = lookup::resolve_all(context, definition);
     let sink_table = sink::resolve(context, definition);
-    let (stream, sources) = stream?;
-    let mut row = joined::Joined::of_stream(&stream);
-    let lookups = lookup::compile_all(context, definition, &mut row);
     // A table that could not be read would make every column of it unknown.
-    let lookups = lookups?;
+    let ((stream, source), tables) = (stream?, tables?);
+    let mut row = joined::Joined::of_stream(&stream);
+    let mut complete = stream.schema.complete && tables.iter().all(lookup::Resolved::is_complete);
+    let lookups = lookup::compile_all(context, tables, &mut row);
     let filters = wheres::compile(context, definition, &stream, &row);
     let selected = select::compile(context, definition, &stream, &row);
-    let (selected, sink_table) = (selected?, sink_table?);
+    let (source, selected, sink_table) = (source?, selected?, sink_table?);
+    complete &= sink_table.schema.complete;
+    if !complete {
+        return None;
+    }
     let output = output::compile(context, selected, &sink_table)?;
-    let sink = sink::compile(
-        context,
-        sink_table,
-        &output,
-        sink_key::Input { stream: &stream, lookups: &lookups, row: &row },
-    )?;
+    let input = sink_key::Input { stream: &stream, lookups: &lookups, row: &row };
+    let sink = sink::compile(context, sink_table, &output, &input)?;
     let drafts = prune::Drafts { stream, lookups, filters, output };
-    let pruned = prune::prune(drafts, sources, &job);
+    let pruned = prune::prune(drafts, source, &job);
     let mut plan = Plan {
         name: name?,
         source: pruned.source,
@@ -82,5 +93,6 @@ fn compile_with(context: &mut Context, definition: &Definition) -> Option<Plan> 
         notes: std::mem::take(&mut context.notes),
     };
     source::name_group(&mut plan);
-    Some(plan)
+    hashes::check(context, definition, &plan);
+    Some((plan, pruned.sql))
 }

@@ -16,6 +16,8 @@ pub(super) struct OutputDraft {
     pub ty: DataType,
     /// Widened to `ty`.
     pub value: Expression,
+    /// For people.
+    pub sql: String,
     /// The column of the joined row that it is, before widening.
     pub column: Option<usize>,
     /// Where it is selected.
@@ -50,6 +52,7 @@ fn as_selected(context: &mut Context, item: Selected) -> Option<OutputDraft> {
         ty: item.value.ty().clone(),
         column: item.value.as_column(),
         value: item.value,
+        sql: item.sql,
         span: item.span,
         metadata: None,
     })
@@ -77,6 +80,7 @@ fn as_declared(context: &mut Context, selected: &[Selected], sink: &SinkTable) -
                 name: column.name.clone(),
                 ty: column.ty.clone(),
                 value,
+                sql: item.sql.clone(),
                 column: item.value.as_column(),
                 span: item.span.clone(),
                 metadata,

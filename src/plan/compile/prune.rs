@@ -3,8 +3,8 @@
 use crate::expr::Expression;
 
 use super::super::{
-    ColumnSource, DimensionColumn, JoinKind, KeyPart, KeySource, LookupPlan, Metadata, NormalizePlan,
-    OutputColumn, PhysicalColumn, ProjectPlan, SourceKind, SourcePlan, StreamColumn,
+    ColumnSource, DimensionColumn, JoinKind, KeyPart, KeySource, LookupPlan, LookupSql, Metadata,
+    NormalizePlan, OutputColumn, PhysicalColumn, PlanSql, ProjectPlan, SourceKind, SourcePlan, StreamColumn,
 };
 use super::job::Job;
 use super::lookup::LookupDraft;
@@ -12,6 +12,7 @@ use super::metadata;
 use super::output::OutputDraft;
 use super::schema::SchemaKind;
 use super::stream::{Origin, Stream};
+use super::term::Term;
 use super::wheres::Filters;
 
 /// Everything over the full joined row.
@@ -29,6 +30,7 @@ pub(super) struct Pruned {
     pub lookups: Vec<LookupPlan>,
     pub filter: Option<Expression>,
     pub project: ProjectPlan,
+    pub sql: PlanSql,
 }
 
 pub(super) fn prune(drafts: Drafts, source: SourcePlan, job: &Job) -> Pruned {
@@ -41,7 +43,8 @@ pub(super) fn prune(drafts: Drafts, source: SourcePlan, job: &Job) -> Pruned {
         next += 1;
     }
     let moved = |expression: &Expression| expression.remap(&|column| new[column]);
-    let all = |expressions: &[Expression]| Expression::and(expressions.iter().map(&moved).collect());
+    let all = |terms: &[Term]| Expression::and(terms.iter().map(|term| moved(&term.expression)).collect());
+    let mut sql = sql_of(&lookups, &output);
 
     let mut lookups: Vec<LookupPlan> =
         lookups.iter().map(|draft| lookup(draft, &kept, &moved, &all)).collect();
@@ -53,8 +56,11 @@ pub(super) fn prune(drafts: Drafts, source: SourcePlan, job: &Job) -> Pruned {
         mini_batch: job.mini_batch,
     });
     if normalize.is_none() {
-        before_first_lookup(&mut filters, &mut lookups, &moved);
+        before_first_lookup(&mut filters, &mut lookups, &mut sql, &moved);
     }
+    sql.key_filter = written(&filters.key);
+    sql.stream_filter = written(&filters.stream);
+    sql.filter = written(&filters.joined);
     let columns = output.iter().map(|column| OutputColumn {
         name: column.name.clone(),
         ty: column.ty.clone(),
@@ -66,7 +72,23 @@ pub(super) fn prune(drafts: Drafts, source: SourcePlan, job: &Job) -> Pruned {
         filter: all(&filters.joined),
         project: ProjectPlan { columns: columns.collect() },
         lookups,
+        sql,
     }
+}
+
+fn sql_of(lookups: &[LookupDraft], output: &[OutputDraft]) -> PlanSql {
+    let lookups = lookups.iter().map(|lookup| LookupSql {
+        key: lookup.condition.key_sql.clone(),
+        pre_filter: written(&lookup.condition.pre_filter),
+        dimension_filter: written(&lookup.condition.dimension_filter),
+        residual: written(&lookup.condition.residual),
+    });
+    let output = output.iter().map(|column| column.sql.clone());
+    PlanSql { lookups: lookups.collect(), output: output.collect(), ..PlanSql::default() }
+}
+
+fn written(terms: &[Term]) -> Vec<String> {
+    terms.iter().map(|term| term.sql.clone()).collect()
 }
 
 /// A stream filter of an append-only source spares the calls of rows that it drops. An INNER lookup
@@ -74,13 +96,16 @@ pub(super) fn prune(drafts: Drafts, source: SourcePlan, job: &Job) -> Pruned {
 fn before_first_lookup(
     filters: &mut Filters,
     lookups: &mut [LookupPlan],
+    sql: &mut PlanSql,
     moved: &dyn Fn(&Expression) -> Expression,
 ) {
     let stream = std::mem::take(&mut filters.stream);
-    match lookups.first_mut() {
-        Some(first) if first.join == JoinKind::Inner => {
+    match (lookups.first_mut(), sql.lookups.first_mut()) {
+        (Some(first), Some(first_sql)) if first.join == JoinKind::Inner => {
             let own = first.pre_filter.take();
-            first.pre_filter = Expression::and(stream.iter().map(moved).chain(own).collect());
+            let terms = stream.iter().map(|term| moved(&term.expression));
+            first.pre_filter = Expression::and(terms.chain(own).collect());
+            first_sql.pre_filter.splice(0..0, written(&stream));
         }
         _ => filters.joined = stream.into_iter().chain(std::mem::take(&mut filters.joined)).collect(),
     }
@@ -94,14 +119,14 @@ fn kept(stream: &Stream, lookups: &[LookupDraft], filters: &Filters, output: &[O
     let mut read =
         |expression: &Expression| expression.columns().into_iter().for_each(|column| kept[column] = true);
     output.iter().for_each(|column| read(&column.value));
-    filters.key.iter().chain(&filters.stream).chain(&filters.joined).for_each(&mut read);
+    filters.key.iter().chain(&filters.stream).chain(&filters.joined).for_each(|term| read(&term.expression));
     for LookupDraft { condition, .. } in lookups {
         condition
             .pre_filter
             .iter()
             .chain(&condition.dimension_filter)
             .chain(&condition.residual)
-            .for_each(&mut read);
+            .for_each(|term| read(&term.expression));
         for (_, part) in &condition.key {
             if let KeySource::Stream(expression) = &part.source {
                 read(expression);
@@ -116,7 +141,7 @@ fn lookup(
     draft: &LookupDraft,
     kept: &[bool],
     moved: &dyn Fn(&Expression) -> Expression,
-    all: &dyn Fn(&[Expression]) -> Option<Expression>,
+    all: &dyn Fn(&[Term]) -> Option<Expression>,
 ) -> LookupPlan {
     let own = draft.start..draft.start + draft.columns.len();
     let fetched: Vec<usize> = own.filter(|column| kept[*column]).collect();
@@ -133,7 +158,8 @@ fn lookup(
     });
     // The dimension filter sees the fetched columns alone.
     let position = |column: usize| fetched.iter().position(|known| *known == column).unwrap_or(usize::MAX);
-    let dimension_filter = draft.condition.dimension_filter.iter().map(|filter| filter.remap(&position));
+    let dimension_filter =
+        draft.condition.dimension_filter.iter().map(|term| term.expression.remap(&position));
     LookupPlan {
         table: draft.table.clone(),
         alias: draft.alias.clone(),

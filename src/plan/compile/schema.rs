@@ -19,6 +19,9 @@ pub(super) struct Schema {
     pub key_names: Vec<(String, Span)>,
     /// Where the primary key is declared.
     pub key_span: Span,
+    /// Whether every item was understood. A column whose type was not is there with the type NULL,
+    /// so that what reads it is not blamed as well.
+    pub complete: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -46,7 +49,7 @@ pub(super) enum SchemaKind {
 }
 
 impl Schema {
-    /// Reads the columns of a table; `None` if there are none or some are faulty.
+    /// Reads the columns of a table; `None` if there are none.
     pub fn read(context: &mut Context, table: &TableDefinition) -> Option<Self> {
         let items = table.columns.as_ref()?;
         let faults_before = context.faults.len();
@@ -56,6 +59,7 @@ impl Schema {
             primary_key: Vec::new(),
             key_names: Vec::new(),
             key_span: table.name.span.clone(),
+            complete: true,
         };
         for text in items {
             match parse_item(text) {
@@ -67,7 +71,8 @@ impl Schema {
             }
         }
         schema.resolve_key(context);
-        (context.faults.len() == faults_before).then_some(schema)
+        schema.complete = context.faults.len() == faults_before;
+        Some(schema)
     }
 
     fn add(&mut self, context: &mut Context, item: &Text, column: Column) {
@@ -90,9 +95,8 @@ impl Schema {
         if column.primary_key {
             self.add_key(context, item, vec![column.name.clone()]);
         }
-        if let Some(ty) = ty {
-            self.columns.push(SchemaColumn { name: column.name, ty, kind, item: item.clone() });
-        }
+        let ty = ty.unwrap_or_else(|| Type::Null.nullable());
+        self.columns.push(SchemaColumn { name: column.name, ty, kind, item: item.clone() });
     }
 
     fn add_key(&mut self, context: &mut Context, item: &Text, names: Vec<String>) {

@@ -13,6 +13,8 @@ use super::stream::Stream;
 pub(super) struct Selected {
     pub name: String,
     pub value: Expression,
+    /// For people.
+    pub sql: String,
     pub span: Span,
 }
 
@@ -80,7 +82,7 @@ fn add(context: &mut Context, item: &Text, stream: &Stream, row: &Joined, select
         let what = format!("'{}' is the processing time, which has no value of its own", row.name(column));
         return context.fault(&item.span, what, "lookups always run in processing time: leave it out");
     }
-    selected.push(Selected { name, value, span: item.span.clone() });
+    selected.push(Selected { name, value, sql: sql.to_owned(), span: item.span.clone() });
 }
 
 /// Every column of one table, or of all.
@@ -92,7 +94,12 @@ fn wildcard(item: &Text, alias: Option<&str>, stream: &Stream, row: &Joined, sel
             }
             let column = &row.scope.columns[i];
             let value = Expression::column(i, column.ty.clone());
-            selected.push(Selected { name: column.name.clone(), value, span: item.span.clone() });
+            selected.push(Selected {
+                name: column.name.clone(),
+                value,
+                sql: row.name(i),
+                span: item.span.clone(),
+            });
         }
     }
 }

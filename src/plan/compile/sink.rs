@@ -6,7 +6,7 @@ use crate::config::options::{Role, TableOptions};
 use crate::config::{Definition, Fault, TableDefinition};
 use crate::model::Type;
 
-use super::super::{Encoding, Format, KafkaSink, MysqlSink, SinkConnector, SinkPlan};
+use super::super::{Encoding, Format, KafkaClient, KafkaSink, MysqlSink, SinkConnector, SinkPlan};
 use super::context::Context;
 use super::output::OutputDraft;
 use super::schema::{Schema, SchemaColumn, SchemaKind};
@@ -16,6 +16,8 @@ use super::{client, dimension, format, metadata, sink_key, topics};
 pub(super) struct SinkTable<'a> {
     pub table: &'a TableDefinition,
     pub options: TableOptions,
+    /// `None` if the options are faulty.
+    target: Option<Target>,
     /// Without columns: it takes the select's.
     pub schema: Schema,
 }
@@ -24,6 +26,22 @@ impl SinkTable<'_> {
     pub fn connector(&self) -> &str {
         self.table.connector.as_ref().map_or("", |connector| connector.value())
     }
+}
+
+/// What the options of the connector come to, before the output is known.
+enum Target {
+    Print,
+    Blackhole,
+    Kafka(KafkaTarget),
+    Mysql(MysqlSink),
+}
+
+struct KafkaTarget {
+    topic: String,
+    client: KafkaClient,
+    key_format: Format,
+    value_format: Format,
+    buffer: Option<(usize, Duration)>,
 }
 
 /// Reads the sink's table.
@@ -38,11 +56,48 @@ pub(super) fn resolve<'a>(context: &mut Context, definition: &'a Definition) -> 
             primary_key: Vec::new(),
             key_names: Vec::new(),
             key_span: table.name.span.clone(),
+            complete: true,
         }),
     };
-    let sink = SinkTable { table, options: options?, schema: schema? };
+    let options = options?;
+    let target = target(context, table, &options);
+    let sink = SinkTable { table, options, target, schema: schema? };
     check_metadata(context, &sink);
     Some(sink)
+}
+
+fn target(context: &mut Context, table: &TableDefinition, options: &TableOptions) -> Option<Target> {
+    match table.connector.as_ref()?.value() {
+        "print" => Some(Target::Print),
+        "blackhole" => Some(Target::Blackhole),
+        "upsert-kafka" => {
+            let topic = topics::of_sink(context, table, options);
+            let client = client::compile(context, table, options, Role::Sink);
+            let key_format = format::compile(context, options, "key.", "key.format");
+            let value_format = format::compile(context, options, "value.", "value.format");
+            let buffer = buffer(context, options);
+            Some(Target::Kafka(KafkaTarget {
+                topic: topic?,
+                client: client?.into_client(),
+                key_format: key_format?,
+                value_format: value_format?,
+                buffer: buffer?,
+            }))
+        }
+        _ => {
+            let number = |name: &str| options.integer(name);
+            Some(Target::Mysql(MysqlSink {
+                table: dimension::mysql_table(context, table, options)?,
+                flush_rows: number("sink.buffer-flush.max-rows")
+                    .and_then(|n| usize::try_from(n).ok())
+                    .unwrap_or(100),
+                flush_interval: options
+                    .duration("sink.buffer-flush.interval")
+                    .unwrap_or(Duration::from_secs(1)),
+                max_retries: number("sink.max-retries").and_then(|n| u32::try_from(n).ok()).unwrap_or(3),
+            }))
+        }
+    }
 }
 
 /// Metadata columns of a sink: `timestamp` and `headers` of upsert-kafka can be written.
@@ -99,62 +154,68 @@ fn check_metadata(context: &mut Context, sink: &SinkTable<'_>) {
 /// What is sent, and where.
 pub(super) fn compile(
     context: &mut Context,
-    sink: SinkTable<'_>,
+    mut sink: SinkTable<'_>,
     output: &[OutputDraft],
-    input: sink_key::Input<'_>,
+    input: &sink_key::Input<'_>,
 ) -> Option<SinkPlan> {
     let before = context.faults.len();
     let primary_key = sink_key::positions(context, &sink, output);
-    let is_upsert = matches!(sink.connector(), "upsert-kafka" | "mysql" | "jdbc");
-    let encoding = match is_upsert {
-        true => sink_key::check(context, &sink, &primary_key, output, &input),
-        false => Encoding::Retract,
+    let encoding = match sink.connector() {
+        "upsert-kafka" | "mysql" | "jdbc" => sink_key::check(context, &sink, &primary_key, output, input),
+        _ => Encoding::Retract,
     };
-    let connector = match sink.connector() {
-        "print" => Some(SinkConnector::Print {
+    let connector = match sink.target.take()? {
+        Target::Print => SinkConnector::Print {
             identifier: sink.options.text("print-identifier").unwrap_or_default().to_owned(),
             standard_error: sink.options.boolean("standard-error"),
-        }),
-        "blackhole" => Some(SinkConnector::Blackhole),
-        "upsert-kafka" => kafka(context, &sink, &primary_key, output),
-        _ => mysql(context, &sink, output),
+        },
+        Target::Blackhole => SinkConnector::Blackhole,
+        Target::Kafka(target) => kafka(context, &sink, target, &primary_key, output),
+        Target::Mysql(target) => {
+            check_mysql_types(context, &sink, output);
+            SinkConnector::Mysql(target)
+        }
     };
-    let plan =
-        SinkPlan { table: sink.table.name.written.clone(), connector: connector?, primary_key, encoding };
+    let plan = SinkPlan { table: sink.table.name.written.clone(), connector, primary_key, encoding };
     (context.faults.len() == before).then_some(plan)
 }
 
 fn kafka(
     context: &mut Context,
     sink: &SinkTable<'_>,
+    target: KafkaTarget,
     primary_key: &[usize],
     output: &[OutputDraft],
-) -> Option<SinkConnector> {
-    let options = &sink.options;
-    let client = client::compile(context, sink.table, options, Role::Sink);
-    let topic = topics::of_sink(context, sink.table, options);
+) -> SinkConnector {
     let schema = as_schema(sink, output);
-    let key = format::KeyColumns::with(context, &schema, options, primary_key.to_vec());
-    let key_format = format::compile(context, options, "key.", "key.format");
-    let value_format = format::compile(context, options, "value.", "value.format");
-    format::check_types(context, &schema, &key, key_format.as_ref(), value_format.as_ref());
-    let buffer = buffer(context, options);
+    let key = format::KeyColumns::with(context, &schema, &sink.options, primary_key.to_vec());
+    format::check_types(context, &schema, &key, Some(&target.key_format), Some(&target.value_format));
     let written = |key: &str| output.iter().position(|column| column.metadata.as_deref() == Some(key));
     let in_value =
         |i: &usize| output[*i].metadata.is_none() && (key.value_includes_key || !primary_key.contains(i));
-    let (key_format, value_format): (Format, Format) = (key_format?, value_format?);
-    Some(SinkConnector::UpsertKafka(Box::new(KafkaSink {
-        topic: topic?,
-        client: client?.into_client(),
-        key_format,
-        value_format,
+    SinkConnector::UpsertKafka(Box::new(KafkaSink {
+        topic: target.topic,
+        client: target.client,
+        key_format: target.key_format,
+        value_format: target.value_format,
         value_includes_key: key.value_includes_key,
         timestamp_column: written("timestamp"),
         headers_column: written("headers"),
         value_columns: (0..output.len()).filter(in_value).collect(),
         key_prefix: key.prefix,
-        buffer: buffer?,
-    })))
+        buffer: target.buffer,
+    }))
+}
+
+fn check_mysql_types(context: &mut Context, sink: &SinkTable<'_>, output: &[OutputDraft]) {
+    dimension::check_columns(context, &as_schema(sink, output));
+    for column in output.iter().filter(|column| matches!(column.ty.kind, Type::TimestampLtz(_))) {
+        let what = format!(
+            "column '{}' is {}, which a MySQL table cannot hold unchanged",
+            column.name, column.ty.kind
+        );
+        context.fault(&column.span, what, "cast it to TIMESTAMP, which is written as DATETIME");
+    }
 }
 
 /// The output row as columns, for checks that blame the sink's own lines where it has some.
@@ -194,25 +255,4 @@ fn buffer(context: &mut Context, options: &TableOptions) -> Option<Option<(usize
         }
         (rows, false) => Some(Some((rows, interval))),
     }
-}
-
-fn mysql(context: &mut Context, sink: &SinkTable<'_>, output: &[OutputDraft]) -> Option<SinkConnector> {
-    dimension::check_columns(context, &as_schema(sink, output));
-    for column in output.iter().filter(|column| matches!(column.ty.kind, Type::TimestampLtz(_))) {
-        let what = format!(
-            "column '{}' is {}, which a MySQL table cannot hold unchanged",
-            column.name, column.ty.kind
-        );
-        context.fault(&column.span, what, "cast it to TIMESTAMP, which is written as DATETIME");
-    }
-    let options = &sink.options;
-    Some(SinkConnector::Mysql(MysqlSink {
-        table: dimension::mysql_table(context, sink.table, options)?,
-        flush_rows: options
-            .integer("sink.buffer-flush.max-rows")
-            .and_then(|rows| usize::try_from(rows).ok())
-            .unwrap_or(100),
-        flush_interval: options.duration("sink.buffer-flush.interval").unwrap_or(Duration::from_secs(1)),
-        max_retries: options.integer("sink.max-retries").and_then(|n| u32::try_from(n).ok()).unwrap_or(3),
-    }))
 }

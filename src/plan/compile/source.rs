@@ -18,6 +18,9 @@ pub(super) fn key_columns(
     options: &TableOptions,
 ) -> Option<Vec<usize>> {
     if kind == SourceKind::UpsertKafka {
+        if schema.primary_key.is_empty() && !schema.complete {
+            return None;
+        }
         if schema.primary_key.is_empty() {
             let help = "add `PRIMARY KEY (…) NOT ENFORCED` with the columns that the record key holds";
             context.fault(&schema.span, "an upsert-kafka table needs a PRIMARY KEY", help);

@@ -47,7 +47,10 @@ impl Stream {
 }
 
 /// Reads the source table.
-pub(super) fn resolve(context: &mut Context, definition: &Definition) -> Option<(Stream, SourcePlan)> {
+pub(super) fn resolve(
+    context: &mut Context,
+    definition: &Definition,
+) -> Option<(Stream, Option<SourcePlan>)> {
     let from = &definition.pipeline.from;
     let table = context.table(definition, &from.table, Role::Source)?;
     let options = context.options(table, Role::Source);
@@ -55,7 +58,7 @@ pub(super) fn resolve(context: &mut Context, definition: &Definition) -> Option<
         context.fault(&table.name.span, format!("table '{}' has no 'columns'", table.name.written), "");
     }
     let schema = Schema::read(context, table);
-    let (options, mut schema) = (options?, schema?);
+    let (mut schema, options) = (schema?, options?);
     let kind = match table.connector.as_ref()?.value() {
         "upsert-kafka" => SourceKind::UpsertKafka,
         _ => SourceKind::Kafka,
@@ -64,18 +67,19 @@ pub(super) fn resolve(context: &mut Context, definition: &Definition) -> Option<
     let key = source::key_columns(context, kind, &schema, &options);
     let plan = source::compile(context, table, &schema, &options, kind);
     let alias = from.alias.as_ref().unwrap_or(&from.table).value().to_owned();
-    Some((Stream { alias, kind, origins: origins?, key: key?, schema }, plan?))
+    Some((Stream { alias, kind, origins, key: key.unwrap_or_default(), schema }, plan))
 }
 
 /// Where every column comes from; gives computed columns their types.
-fn origins(context: &mut Context, schema: &mut Schema) -> Option<Vec<Origin>> {
-    let mut origins: Vec<Option<Origin>> = Vec::new();
+fn origins(context: &mut Context, schema: &mut Schema) -> Vec<Origin> {
+    let mut origins: Vec<Origin> = Vec::new();
     for i in 0..schema.columns.len() {
         let column = schema.columns[i].clone();
         origins.push(match &column.kind {
-            SchemaKind::Physical(_) => Some(Origin::Physical),
-            SchemaKind::Metadata { key, .. } => metadata_origin(context, schema, i, key),
-            SchemaKind::Computed { .. } => None,
+            SchemaKind::Physical(_) | SchemaKind::Computed { .. } => Origin::Physical,
+            SchemaKind::Metadata { key, .. } => {
+                metadata_origin(context, schema, i, key).unwrap_or(Origin::Physical)
+            }
         });
     }
     let scope = table_scope(schema);
@@ -84,14 +88,14 @@ fn origins(context: &mut Context, schema: &mut Schema) -> Option<Vec<Origin>> {
         let item = schema.columns[i].item.clone();
         let Some(compiled) = context.expression(&item, at, &expression, &scope) else { continue };
         schema.columns[i].ty = compiled.ty().clone();
-        *origin = Some(match compiled.is_processing_time() {
+        *origin = match compiled.is_processing_time() {
             true => Origin::ProcessingTime,
             false => Origin::Computed(compiled),
-        });
+        };
     }
     for (i, origin) in origins.iter().enumerate() {
-        let Some(Origin::Computed(expression)) = origin else { continue };
-        let reads_cast = |read: &usize| matches!(origins.get(*read), Some(Some(Origin::MetadataAs(_))));
+        let Origin::Computed(expression) = origin else { continue };
+        let reads_cast = |read: &usize| matches!(origins.get(*read), Some(Origin::MetadataAs(_)));
         if let Some(read) = expression.columns().into_iter().find(reads_cast) {
             let column = &schema.columns[read];
             let what = format!(
@@ -102,7 +106,7 @@ fn origins(context: &mut Context, schema: &mut Schema) -> Option<Vec<Origin>> {
             context.fault(&schema.columns[i].item.span, what, help);
         }
     }
-    origins.into_iter().collect()
+    origins
 }
 
 /// Columns that a computed column may read: as in Flink, not the other computed ones.

@@ -1,23 +1,24 @@
 //! `where`: each conjunct goes as far towards the source as its meaning allows (Flink: B.7).
 
 use crate::config::Definition;
-use crate::expr::{Expression, Parsed};
+use crate::expr::Parsed;
 use crate::model::Type;
 
 use super::super::SourceKind;
 use super::context::Context;
 use super::joined::Joined;
 use super::stream::Stream;
+use super::term::Term;
 
 /// The conjuncts of `where` by the place where they are decided.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Filters {
     /// Primary-key columns alone: before the state.
-    pub key: Vec<Expression>,
+    pub key: Vec<Term>,
     /// Stream columns alone: with the state of an upsert source, before the first lookup of an append-only one.
-    pub stream: Vec<Expression>,
+    pub stream: Vec<Term>,
     /// The rest: after the last lookup.
-    pub joined: Vec<Expression>,
+    pub joined: Vec<Term>,
 }
 
 pub(super) fn compile(
@@ -46,6 +47,7 @@ pub(super) fn compile(
         let stream_width = stream.schema.columns.len();
         let of_stream = columns.iter().all(|column| *column < stream_width);
         let of_key = columns.iter().all(|column| stream.in_primary_key(*column));
+        let compiled = Term::new(compiled, &conjunct);
         match stream.kind {
             SourceKind::UpsertKafka if of_key => filters.key.push(compiled),
             _ if of_stream => filters.stream.push(compiled),
