@@ -12,6 +12,7 @@ use bumpalo::Bump;
 use foldhash::fast::RandomState;
 use smallvec::SmallVec;
 
+use crate::encode::Encoder;
 use crate::error::RowFault;
 use crate::lookup::JoinBatch;
 use crate::model::{Datum, OutputBatch, RowKind, RowLayout};
@@ -19,8 +20,6 @@ use crate::normalize::Change;
 use crate::plan::{Encoding, Plan};
 use crate::project::Projector;
 use crate::state::{KeyedState, Place, SentMark, SentRows, SharedRow, StateKey};
-
-use super::codec::RowWriter;
 
 /// A change with everything around it.
 #[derive(Clone, Debug)]
@@ -32,6 +31,22 @@ pub(super) struct Emission<'a> {
     pub after: Range<usize>,
     /// Joined rows of the row before, where it was looked up again.
     pub before: Range<usize>,
+}
+
+/// Encodes output rows and counts them.
+#[derive(Debug)]
+struct RowWriter {
+    encoder: Encoder,
+    /// By kind, in the order of [`RowKind::ALL`].
+    rows: [u64; 4],
+}
+
+impl RowWriter {
+    fn write(&mut self, kind: RowKind, row: OutputRow<'_>, out: &mut OutputBatch) -> Result<(), RowFault> {
+        self.encoder.encode(kind, row, out)?;
+        self.rows[kind as usize] += 1;
+        Ok(())
+    }
 }
 
 type OutputRow<'a> = &'a [Datum<'a>];
@@ -50,10 +65,10 @@ pub(super) struct Emitter {
 }
 
 impl Emitter {
-    pub fn new(plan: &Plan, writer: RowWriter) -> Self {
+    pub fn new(plan: &Plan, encoder: Encoder) -> Self {
         Self {
             projector: Projector::new(plan),
-            writer,
+            writer: RowWriter { encoder, rows: [0; 4] },
             encoding: plan.sink.encoding,
             key: SinkKey::new(plan),
             scratch: Bump::new(),

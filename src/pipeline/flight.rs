@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 
 use crate::clock::Millis;
-use crate::error::DataFault;
+use crate::error::Error;
 use crate::lookup::JoinBatch;
 use crate::model::{Epoch, PartitionId};
 use crate::normalize::Changes;
@@ -39,7 +39,7 @@ pub(super) struct Flight {
     pub sources: Vec<Sources>,
     pub join: JoinBatch,
     /// A record after the last change that cannot be processed: the job ends there.
-    pub fault: Option<Box<DataFault>>,
+    pub fault: Option<Error>,
     /// When it was normalized.
     pub started: Millis,
 }

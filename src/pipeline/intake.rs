@@ -120,7 +120,7 @@ impl Worker {
         self.intake.decoded.rows = rows;
         if let (Some(fault), false) = (undecodable, self.faulty) {
             self.faulty = true;
-            flight.fault = Some(Box::new(fault));
+            flight.fault = Some(fault);
         }
         self.launch(flight, now);
     }
@@ -230,7 +230,7 @@ impl Worker {
     /// The job ends at this record, behind the changes that the flight has.
     fn note_fault(&mut self, fault: RecordFault, flight: &mut Flight) {
         self.faulty = true;
-        flight.fault = Some(Box::new(self.placed(fault)));
+        flight.fault = Some(self.placed(fault).into());
     }
 
     /// Begins the lookups of a batch and puts it in line.

@@ -7,7 +7,6 @@
 //! tests and in `lookaside test` it is a loop that answers lookups from memory.
 
 mod align;
-mod codec;
 mod counters;
 pub mod driver;
 mod emit;

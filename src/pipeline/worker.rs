@@ -1,6 +1,7 @@
 //! A worker shard: inputs in, effects out.
 
 use crate::clock::Millis;
+use crate::encode::Encoder;
 use crate::error::{DataFault, Error, Place, Result, RowFault};
 use crate::keygroup::KeyGroups;
 use crate::lookup::{Lookups, Outgoing, Resolved};
@@ -10,7 +11,6 @@ use crate::plan::{Encoding, Plan, SourceKind};
 use crate::state::{MemoryState, Shape};
 
 use super::align::Alignment;
-use super::codec::RowWriter;
 use super::counters::Counters;
 use super::emit::{Emission, Emitter};
 use super::flight::{FLIGHTS_MAX, Flight, Flights, Item};
@@ -40,11 +40,30 @@ impl Worker {
     ///
     /// # Errors
     /// A plan that cannot be built: [`crate::error::Kind::Definition`].
-    pub fn with_rows(
+    pub fn new(plan: &Plan, shard: ShardId, groups: KeyGroups, partitions: PartitionTable) -> Result<Self> {
+        let encoder = Encoder::new(&plan.sink, &plan.project)?;
+        Self::with_encoder(plan, (shard, groups), partitions, encoder)
+    }
+
+    /// The same, but output rows come packed whatever the sink: for tests and faces.
+    ///
+    /// # Errors
+    /// As [`Worker::new`].
+    pub fn packing(
         plan: &Plan,
         shard: ShardId,
         groups: KeyGroups,
         partitions: PartitionTable,
+    ) -> Result<Self> {
+        let encoder = Encoder::packing(&plan.sink, &plan.project);
+        Self::with_encoder(plan, (shard, groups), partitions, encoder)
+    }
+
+    fn with_encoder(
+        plan: &Plan,
+        (shard, groups): (ShardId, KeyGroups),
+        partitions: PartitionTable,
+        encoder: Encoder,
     ) -> Result<Self> {
         let shape = Shape {
             times: plan.normalize.as_ref().is_some_and(|normalize| normalize.ttl.is_some()),
@@ -60,7 +79,7 @@ impl Worker {
             shard,
             normalizer,
             lookups: Lookups::new(plan, shard, groups)?,
-            emitter: Emitter::new(plan, RowWriter::rows(plan.project.layout())),
+            emitter: Emitter::new(plan, encoder),
             flights: Flights::default(),
             align: Alignment::new(shard, groups.parallelism(), forwards),
             intake: Intake::new(plan, groups, partitions.clone())?,
@@ -246,7 +265,7 @@ impl Worker {
             }
         }
         match &flight.fault {
-            Some(fault) => Err(Error::from(DataFault::clone(fault))),
+            Some(fault) => Err(fault.clone()),
             None => Ok(()),
         }
     }

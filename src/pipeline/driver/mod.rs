@@ -106,7 +106,7 @@ impl Driver {
         let groups = KeyGroups::new(setting.shards, plan.options.max_parallelism)?;
         let partitions = PartitionTable::default();
         let shards = 0..setting.shards;
-        let worker = |shard| Worker::with_rows(&plan, ShardId(shard), groups, partitions.clone());
+        let worker = |shard| Worker::packing(&plan, ShardId(shard), groups, partitions.clone());
         let workers = shards.map(worker).collect::<Result<Vec<_>>>()?;
         let primary_key = plan.normalize.as_ref().map(|normalize| normalize.primary_key.clone());
         let tables = plan.lookups.iter().map(|lookup| (lookup.table.clone(), MemoryTable::default()));
