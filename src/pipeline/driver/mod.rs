@@ -41,11 +41,13 @@ pub struct Setting {
     pub start: Millis,
     /// Order of events.
     pub order: Order,
+    /// Output in the sink's own form, not as packed rows.
+    pub encoded: bool,
 }
 
 impl Default for Setting {
     fn default() -> Self {
-        Self { shards: 1, batch: 1, start: 0, order: Order::AsCaused }
+        Self { shards: 1, batch: 1, start: 0, order: Order::AsCaused, encoded: false }
     }
 }
 
@@ -106,7 +108,10 @@ impl Driver {
         let groups = KeyGroups::new(setting.shards, plan.options.max_parallelism)?;
         let partitions = PartitionTable::default();
         let shards = 0..setting.shards;
-        let worker = |shard| Worker::packing(&plan, ShardId(shard), groups, partitions.clone());
+        let worker = |shard| match setting.encoded {
+            true => Worker::new(&plan, ShardId(shard), groups, partitions.clone()),
+            false => Worker::packing(&plan, ShardId(shard), groups, partitions.clone()),
+        };
         let workers = shards.map(worker).collect::<Result<Vec<_>>>()?;
         let primary_key = plan.normalize.as_ref().map(|normalize| normalize.primary_key.clone());
         let tables = plan.lookups.iter().map(|lookup| (lookup.table.clone(), MemoryTable::default()));
