@@ -7,6 +7,7 @@ mod definition;
 mod explain;
 mod exit;
 mod output;
+mod run;
 mod schema;
 pub mod test;
 mod validate;
@@ -32,6 +33,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Run(run::Args),
     Validate(validate::Args),
     Explain(explain::Args),
     Schema(schema::Args),
@@ -46,6 +48,7 @@ pub fn main() -> ExitCode {
         Err(message) => return exit::usage(&message),
     };
     let exit = match &cli.command {
+        Command::Run(args) => run::run(args, cli.output),
         Command::Validate(args) => validate::run(args, cli.output),
         Command::Explain(args) => explain::run(args, cli.output),
         Command::Schema(args) => schema::run(args, cli.output),

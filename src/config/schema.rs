@@ -116,7 +116,7 @@ fn table_schema(connector: &ConnectorSpec) -> Json {
         "additionalProperties": false,
     });
     if connector.has_properties {
-        schema["patternProperties"] = json!({"^properties\\.": {"$ref": "#/$defs/scalar"}});
+        schema["patternProperties"] = json!({"^\\s*properties\\.": {"$ref": "#/$defs/scalar"}});
     }
     schema
 }
@@ -150,5 +150,34 @@ fn kind_schema(kind: Kind) -> Json {
         Kind::Text | Kind::AnyText | Kind::Secret | Kind::Character | Kind::PartitionOffsets => {
             json!({"$ref": "#/$defs/scalar"})
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_option_that_is_accepted_is_in_the_schema_and_no_other() {
+        let schema = json_schema();
+        let tables = schema["$defs"]["table"]["oneOf"].as_array().unwrap();
+        assert_eq!(tables.len(), CONNECTORS.len());
+        for (connector, table) in CONNECTORS.iter().zip(tables) {
+            let properties = table["properties"].as_object().unwrap();
+            assert_eq!(table["additionalProperties"], false);
+            assert_eq!(properties["connector"]["const"], connector.name);
+            for spec in connector.options {
+                let refused = matches!(spec.support, Support::Refused(_));
+                assert_eq!(properties.contains_key(spec.name), !refused, "{}: {}", connector.name, spec.name);
+            }
+        }
+        let upsert = &tables[0]["properties"];
+        assert!(
+            upsert["value.json.ignore-parse-errors"].is_object()
+                && upsert["key.csv.null-literal"].is_object()
+        );
+        let required: Vec<_> =
+            tables[2]["required"].as_array().unwrap().iter().filter_map(Json::as_str).collect();
+        assert_eq!(required, ["connector", "url", "table-name"]);
     }
 }

@@ -1,1 +1,26 @@
-//! Placeholder.
+//! Builds a job from its plan and runs it: threads, queues, commits, the end.
+//!
+//! ```text
+//! source thread ── data queues ──▶ shard threads ──▶ sink
+//!   reads, splits,                  │        ▲
+//!   commits                 queries ▼        │ answers
+//!                                 I/O threads (lookups)
+//! ```
+//!
+//! Whatever fails first ends the job, with the exit code of its kind. A stop
+//! that is asked for drains: what was read is finished, acknowledged and
+//! committed before the group is left.
+
+mod board;
+mod driver;
+mod job;
+mod lookups;
+mod routing;
+mod shard;
+mod shutdown;
+mod statements;
+
+pub use board::{Board, PartitionView, Pulse, ShardView, SourceView, State};
+pub use job::{Environment, Job};
+pub use shutdown::Shutdown;
+pub use statements::{StatementCounts, Statements};

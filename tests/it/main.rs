@@ -22,6 +22,8 @@ mod topic;
 mod database;
 /// The program as a process.
 mod replica;
+/// A TCP proxy in front of a real server.
+mod proxy;
 
 /// Golden cases in the format of `lookaside test`.
 mod cases;
@@ -36,3 +38,20 @@ mod bad_input;
 mod keygroups;
 /// Faults of definitions as a user sees them, and what a valid definition comes to.
 mod definitions;
+/// Commands of the program: streams and exit codes.
+mod commands;
+
+/// The source on the real broker: groups, rebuilds, beginnings, ends.
+mod kafka_source;
+
+/// The benchmark's input has the shares and sizes that its results are read by.
+mod workload;
+
+/// Batched lookups on the real database: the answer of a batch is that of plain selects.
+mod mysql_lookup;
+/// Values of the real database, read as the declared types.
+mod mysql_values;
+/// A database that refuses, breaks off or is not as declared.
+mod mysql_faults;
+/// The MySQL sink on the real database.
+mod mysql_sink;

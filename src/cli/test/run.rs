@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::config::{Fault, Node, References, Span, Text, load, load_inline};
 use crate::error::Error;
 use crate::pipeline::driver::{Driver, Order, Setting};
-use crate::plan::{Plan, SinkConnector, compile};
+use crate::plan::{Plan, compile};
 
 use super::case::{Action, Case, CaseDefinition, Expected, ExpectedError, Step};
 use super::compare::compare;
@@ -87,9 +87,7 @@ pub fn prepare(case: &Case, references: &References<'_>) -> Result<Job, Vec<Faul
 pub fn run(case: &Case, shape: Shape) -> Result<Vec<Failure>, Vec<Fault>> {
     let job = prepare(case, &References::offline())?;
     let whole = |error: Error| vec![Fault::new(&case.steps[0].span, error.to_string())];
-    let encoded = matches!(job.plan.sink.connector, SinkConnector::UpsertKafka(_));
-    let setting =
-        Setting { shards: shape.shards, batch: shape.batch, start: START, order: Order::AsCaused, encoded };
+    let setting = Setting { shards: shape.shards, batch: shape.batch, start: START, order: Order::AsCaused };
     let mut run = Run {
         driver: Driver::new(job.plan.clone(), setting).map_err(whole)?,
         reader: Reader::new(&job.plan).map_err(whole)?,

@@ -6,7 +6,7 @@
 use bumpalo::Bump;
 
 use crate::error::Reason;
-use crate::model::{DataType, Datum, Field, Type, Value, nested};
+use crate::model::{DataType, Datum, Decimal, Field, Type, Value, nested};
 
 use super::scan::{Broken, Scanner, Text, Token};
 use super::write::write_text;
@@ -65,6 +65,31 @@ impl Rules {
             },
             Type::Array(_) | Type::Map(..) | Type::Row(_) => self.nested_datum(token, ty, arena),
             Type::IntervalMonths | Type::IntervalMillis | Type::Null => Ok(Datum::Null),
+        }
+    }
+
+    /// The next value, if it is of the usual form of its type: a short number, a string without escapes.
+    /// Anything else is left where it is, for [`Rules::convert`].
+    pub(super) fn convert_short<'a>(self, scanner: &mut Scanner<'a>, ty: &Type) -> Option<Datum<'a>> {
+        match ty {
+            Type::Int | Type::BigInt | Type::TinyInt | Type::SmallInt => {
+                let (value, len) = scanner.short_number(0)?;
+                let range = ty.integer_range()?;
+                (range.0..=range.1).contains(&value).then(|| {
+                    scanner.advance(len);
+                    Datum::Int(value)
+                })
+            }
+            Type::Decimal { precision, scale } => {
+                let (value, len) = scanner.short_number((*scale).into())?;
+                let value = Decimal::new(value.into(), *scale);
+                value.fits(*precision).then(|| {
+                    scanner.advance(len);
+                    Datum::Decimal(value)
+                })
+            }
+            Type::Char(_) | Type::Varchar(_) => scanner.plain_text().map(Datum::Str),
+            _ => None,
         }
     }
 

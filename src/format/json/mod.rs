@@ -138,23 +138,56 @@ impl JsonReader {
         arena: &'a Bump,
         cells: &mut [Cell<'a>],
     ) -> Result<(), Failure> {
-        scanner.expect(b'{', "expected `{`")?;
         let mut nth = 0;
-        while let Some(name) = scanner.member(nth == 0)? {
-            let found = self.names.find(nth, name.resolve(arena));
-            let token = scanner.value()?;
-            if let Some((field, cell)) = found.and_then(|i| Some((self.fields.get(i)?, cells.get_mut(i)?))) {
-                *cell = Some(match self.rules.convert(token, &field.ty.kind, arena) {
-                    Ok(datum) => datum,
-                    Err(_) if self.rules.ignore_errors => Datum::Null,
-                    Err(misfit) => {
-                        return Err(Failure::Fault(misfit.fault(&field.name, &field.ty.kind, shown(token))));
-                    }
-                });
-            }
+        while let Some(field) = self.member(scanner, nth, arena)? {
             nth += 1;
+            let Some((field, cell)) = field.and_then(|i| Some((self.fields.get(i)?, cells.get_mut(i)?)))
+            else {
+                scanner.skip()?;
+                continue;
+            };
+            *cell = Some(match self.rules.convert_short(scanner, &field.ty.kind) {
+                Some(datum) => datum,
+                None => self.value(scanner, field, arena)?,
+            });
         }
         self.check_presence(cells)
+    }
+
+    /// Passes what stands before the value of the next member; gives its field, if it is one. `None` at the object's end.
+    fn member(
+        &mut self,
+        scanner: &mut Scanner<'_>,
+        nth: usize,
+        arena: &Bump,
+    ) -> Result<Option<Option<usize>>, Broken> {
+        if let Some(guess) = self.names.guess(nth, scanner.rest()) {
+            scanner.advance(guess.len);
+            return Ok(Some(guess.field));
+        }
+        let start = scanner.position();
+        if nth == 0 {
+            scanner.expect(b'{', "expected `{`")?;
+        }
+        let Some(name) = scanner.member(nth == 0)? else { return Ok(None) };
+        scanner.next_byte();
+        let field = self.names.find(name.resolve(arena));
+        self.names.learn(nth, scanner.since(start), field);
+        Ok(Some(field))
+    }
+
+    fn value<'a>(
+        &self,
+        scanner: &mut Scanner<'a>,
+        field: &FieldSpec,
+        arena: &'a Bump,
+    ) -> Result<Datum<'a>, Failure> {
+        let token = scanner.value()?;
+        match self.rules.convert(token, &field.ty.kind, arena) {
+            Ok(datum) => Ok(datum),
+            Err(_) if self.rules.ignore_errors => Ok(Datum::Null),
+            Err(misfit) => Err(Failure::Fault(misfit.fault(&field.name, &field.ty.kind, shown(token)))),
+        }
     }
 
     fn check_presence(&self, cells: &[Cell<'_>]) -> Result<(), Failure> {

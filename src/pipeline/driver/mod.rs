@@ -22,7 +22,7 @@ use crate::keygroup::KeyGroups;
 use crate::model::{
     Epoch, OutputBatch, PartitionId, PartitionTable, Payload, RecordBatch, RowKind, ShardId, Value,
 };
-use crate::plan::Plan;
+use crate::plan::{Plan, SinkConnector};
 use crate::route::Router;
 
 use super::{Counters, Effect, Input, LookupAnswer, LookupQuery, PeerMessage, RowBatch, Worker, router};
@@ -41,13 +41,11 @@ pub struct Setting {
     pub start: Millis,
     /// Order of events.
     pub order: Order,
-    /// Output in the sink's own form, not as packed rows.
-    pub encoded: bool,
 }
 
 impl Default for Setting {
     fn default() -> Self {
-        Self { shards: 1, batch: 1, start: 0, order: Order::AsCaused, encoded: false }
+        Self { shards: 1, batch: 1, start: 0, order: Order::AsCaused }
     }
 }
 
@@ -100,7 +98,7 @@ pub struct Driver {
 }
 
 impl Driver {
-    /// A driver with empty dimension tables.
+    /// A driver with empty dimension tables. Kafka sinks get encoded records, others packed rows.
     ///
     /// # Errors
     /// A plan that cannot be built, or fewer key groups than shards.
@@ -108,9 +106,9 @@ impl Driver {
         let groups = KeyGroups::new(setting.shards, plan.options.max_parallelism)?;
         let partitions = PartitionTable::default();
         let shards = 0..setting.shards;
-        let worker = |shard| match setting.encoded {
-            true => Worker::new(&plan, ShardId(shard), groups, partitions.clone()),
-            false => Worker::packing(&plan, ShardId(shard), groups, partitions.clone()),
+        let worker = |shard| match &plan.sink.connector {
+            SinkConnector::UpsertKafka(_) => Worker::new(&plan, ShardId(shard), groups, partitions.clone()),
+            _ => Worker::packing(&plan, ShardId(shard), groups, partitions.clone()),
         };
         let workers = shards.map(worker).collect::<Result<Vec<_>>>()?;
         let primary_key = plan.normalize.as_ref().map(|normalize| normalize.primary_key.clone());

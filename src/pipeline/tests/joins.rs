@@ -369,11 +369,11 @@ fn small_caches_forget_and_ask_again() {
 #[test]
 fn several_matches_for_a_sink_with_a_key_of_its_own() {
     let job = orders(left(BY_ID, "(1,a,1) (1,b,2) (2,b,3) (2,c,4)"))
-        .select(&["oid", "name", "age", "amt"])
+        .select(&["oid", "COALESCE(name, '-')", "age", "amt"])
         .sink(Encoding::UpsertByOwnKey, &[0, 1]);
     job.check(
         "+U(1,1,10) +U(1,1,11) +U(1,2,11) +U(1,9,11) -D(1,∅,∅)",
         "+I(1,a,1,10) +I(1,b,2,10) +U(1,a,1,11) +U(1,b,2,11) -D(1,a,1,11) +U(1,b,3,11) +I(1,c,4,11) \
-         -D(1,b,3,11) -D(1,c,4,11) +I(1,∅,∅,11) -D(1,∅,∅,11)",
+         -D(1,b,3,11) -D(1,c,4,11) +I(1,-,∅,11) -D(1,-,∅,11)",
     );
 }

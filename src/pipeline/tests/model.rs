@@ -38,9 +38,12 @@ fn steps_without(foreign: u8) -> impl Strategy<Value = Vec<Step>> {
 
 fn job(join: JoinKind, hash: bool, encoding: Encoding) -> Job {
     let spec = LookupSpec { join, hash, ..inner(&[("id", "cid")], DIM) };
-    let job = Job::new(&[("k", INT), ("cid", INT), ("n", INT)], 1)
-        .lookup("d", COLUMNS, spec)
-        .select(&["k", "cid", "n", "name"]);
+    let job = Job::new(&[("k", INT), ("cid", INT), ("n", INT)], 1).lookup("d", COLUMNS, spec).select(&[
+        "k",
+        "cid",
+        "n",
+        "COALESCE(name, '∅')",
+    ]);
     match encoding {
         Encoding::UpsertByOwnKey => job.sink(encoding, &[0, 3]),
         Encoding::UpsertBySourceKey => job.upsert(),

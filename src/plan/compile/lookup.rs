@@ -126,11 +126,12 @@ fn draft(context: &mut Context, row: &mut Joined, table: Resolved<'_>) -> Lookup
     row.add(alias.value(), columns.iter().cloned());
     let faults_before = context.faults.len();
     let condition = match &step.condition {
-        Some(text) => condition::compile(context, text, &before, row),
+        Some(text) => condition::compile(context, condition::Written { text, before: &before, row }),
         None => Condition::default(),
     };
     if let (Some(text), true) = (&step.condition, condition.key.is_empty())
         && context.faults.len() == faults_before
+        && !context.has_unknown_types
     {
         let what = format!("the condition has no equality on a column of '{}'", alias.written);
         let help = format!(

@@ -96,3 +96,6 @@ fn compile_in(context: &mut Context, definition: &Definition) -> Option<(Plan, P
     hashes::check(context, definition, &plan);
     Some((plan, pruned.sql))
 }
+
+#[cfg(test)]
+mod tests;

@@ -72,6 +72,7 @@ impl Schema {
         }
         schema.resolve_key(context);
         schema.complete = context.faults.len() == faults_before;
+        context.has_unknown_types |= !schema.complete;
         Some(schema)
     }
 
