@@ -27,6 +27,8 @@ mod proxy;
 
 /// Golden cases in the format of `lookaside test`.
 mod cases;
+/// Tables that say where each case of Flink's own tests and each difference from Flink is shown.
+mod conformance;
 
 /// The whole path on real servers: replicas that come, go and die.
 mod end_to_end;
