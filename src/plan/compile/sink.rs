@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use crate::config::options::{Role, TableOptions};
 use crate::config::{Definition, Fault, TableDefinition};
-use crate::model::Type;
 
 use super::super::{
     Encoding, Format, KafkaClient, KafkaSink, MysqlSink, Plan, SinkConnector, SinkPlan, Topics,
@@ -178,7 +177,7 @@ pub(super) fn compile(
         Target::Blackhole => SinkConnector::Blackhole,
         Target::Kafka(target) => kafka(context, &sink, target, &primary_key, output),
         Target::Mysql(target) => {
-            check_mysql_types(context, &sink, output);
+            dimension::check_columns(context, &as_schema(&sink, output));
             SinkConnector::Mysql(target)
         }
     };
@@ -211,17 +210,6 @@ fn kafka(
         key_prefix: key.prefix,
         buffer: target.buffer,
     }))
-}
-
-fn check_mysql_types(context: &mut Context, sink: &SinkTable<'_>, output: &[OutputDraft]) {
-    dimension::check_columns(context, &as_schema(sink, output));
-    for column in output.iter().filter(|column| matches!(column.ty.kind, Type::TimestampLtz(_))) {
-        let what = format!(
-            "column '{}' is {}, which a MySQL table cannot hold unchanged",
-            column.name, column.ty.kind
-        );
-        context.fault(&column.span, what, "cast it to TIMESTAMP, which is written as DATETIME");
-    }
 }
 
 /// The output row as columns, for checks that blame the sink's own lines where it has some.
