@@ -27,6 +27,8 @@ mod proxy;
 
 /// Golden cases in the format of `lookaside test`.
 mod cases;
+/// Tables that say where each case of Flink's own tests and each difference from Flink is shown.
+mod conformance;
 
 /// The whole path on real servers: replicas that come, go and die.
 mod end_to_end;
@@ -36,6 +38,8 @@ mod bad_input;
 
 /// Key groups, against vectors that Flink printed.
 mod keygroups;
+/// The command that shows where keys go: from arguments, files, topics and tables.
+mod keygroups_command;
 /// Faults of definitions as a user sees them, and what a valid definition comes to.
 mod definitions;
 /// Commands of the program: streams and exit codes.

@@ -3,7 +3,9 @@
 pub mod case;
 mod compare;
 mod output;
+mod records;
 pub mod run;
+mod tables;
 mod update;
 
 use std::fs;
@@ -23,14 +25,14 @@ pub(super) struct Args {
     /// Case files, or folders that are searched for them (a case is a YAML file with `steps`)
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Rewrite expectations that are not met with what was found
-    #[arg(long)]
+    /// Rewrite expectations that are not met with what one shard and single records give
+    #[arg(long, conflicts_with_all = ["shards", "batch"])]
     update: bool,
     /// Worker shards
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     shards: u16,
     /// Records that are read together
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_name = "RECORDS")]
     batch: usize,
 }
 
@@ -77,7 +79,7 @@ pub fn run_file(path: &Path, shape: Shape) -> Verdict {
     let outcome = fs::read_to_string(path)
         .map_err(blame)
         .and_then(|text| case::read(path, &text))
-        .and_then(|case| run::run(&case, &run::plan_of(&case)?, shape));
+        .and_then(|case| run::run(&case, shape));
     match outcome {
         Ok(failures) if failures.is_empty() => Verdict::Passed,
         Ok(failures) => Verdict::Failed(failures),
@@ -100,9 +102,14 @@ pub(super) fn run(args: &Args, format: OutputFormat) -> Exit {
             }
         }
     }
-    if args.update {
-        for (path, verdict) in &results {
-            if let Err(error) = update::rewrite(path, verdict) {
+    for (path, verdict) in results.iter_mut().filter(|_| args.update) {
+        match update::rewrite(path, verdict) {
+            Ok(false) => {}
+            Ok(true) => {
+                terminal::say(&format!("{}: expectations rewritten", path.display()));
+                *verdict = run_file(path, Shape::PLAIN);
+            }
+            Err(error) => {
                 terminal::say(&format!("{}: cannot be rewritten: {error}", path.display()));
                 return Exit::Usage;
             }
@@ -149,10 +156,14 @@ fn show(path: &Path, verdict: &Verdict) {
 fn to_json(path: &Path, verdict: &Verdict) -> serde_json::Value {
     let (outcome, faults): (_, Vec<_>) = match verdict {
         Verdict::Passed => ("passed", Vec::new()),
-        Verdict::Failed(failures) => {
-            ("failed", failures.iter().map(|failure| failure.fault.to_json()).collect())
-        }
+        Verdict::Failed(failures) => ("failed", failures.iter().map(failure_json).collect()),
         Verdict::Faulty(faults) => ("faulty", faults.iter().map(Fault::to_json).collect()),
     };
     json!({"path": path.display().to_string(), "outcome": outcome, "faults": faults})
+}
+
+fn failure_json(failure: &Failure) -> serde_json::Value {
+    let mut json = failure.fault.to_json();
+    json["step"] = failure.step.into();
+    json
 }
