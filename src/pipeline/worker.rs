@@ -255,7 +255,12 @@ impl Worker {
         flight.fault.clone().map_or(Ok(()), Err)
     }
 
-    fn emit_changes(&mut self, flight: &Flight, out: &mut OutputBatch, effects: &mut Vec<Effect>) -> Result<()> {
+    fn emit_changes(
+        &mut self,
+        flight: &Flight,
+        out: &mut OutputBatch,
+        effects: &mut Vec<Effect>,
+    ) -> Result<()> {
         let mut rows = JoinedRows { next: 0 };
         for (change, sources) in flight.changes.list.iter().zip(&flight.sources) {
             let after = rows.of(flight, sources.after);

@@ -275,5 +275,4 @@ impl<W: Work> Shard<W> {
 }
 
 #[cfg(test)]
-
 mod tests;
