@@ -33,6 +33,9 @@ mod conformance;
 /// The whole path on real servers: replicas that come, go and die.
 mod end_to_end;
 
+/// How a job ends: drained, given up, or aborted.
+mod stopping;
+
 /// Bad data and refusing systems, with exit codes.
 mod bad_input;
 
