@@ -33,6 +33,9 @@ mod conformance;
 /// The whole path on real servers: replicas that come, go and die.
 mod end_to_end;
 
+/// Cases against the real servers (`lookaside test --live`), and cases of Flink that only a broker can show.
+mod live_cases;
+
 /// Bad data and refusing systems, with exit codes.
 mod bad_input;
 
