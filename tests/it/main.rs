@@ -33,6 +33,11 @@ mod conformance;
 /// The whole path on real servers: replicas that come, go and die.
 mod end_to_end;
 
+/// How a job ends: drained, given up, or aborted.
+mod stopping;
+/// Cases against the real servers (`lookaside test --live`), and cases of Flink that only a broker can show.
+mod live_cases;
+
 /// Bad data and refusing systems, with exit codes.
 mod bad_input;
 

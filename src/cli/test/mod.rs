@@ -1,7 +1,8 @@
-//! `lookaside test`: golden cases through the real path, without Kafka or a database.
+//! `lookaside test`: golden cases through the real path, without Kafka or a database, or with them (`--live`).
 
 pub mod case;
 mod compare;
+mod live;
 mod output;
 mod records;
 pub mod run;
@@ -19,7 +20,7 @@ use super::Exit;
 use super::output::{self as terminal, OutputFormat};
 use run::{Failure, Shape};
 
-/// Runs golden cases through the real path, without Kafka or a database
+/// Runs golden cases through the real path, without Kafka or a database (or with them: --live)
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Case files, or folders that are searched for them (a case is a YAML file with `steps`)
@@ -28,6 +29,9 @@ pub(super) struct Args {
     /// Rewrite expectations that are not met with what one shard and single records give
     #[arg(long, conflicts_with_all = ["shards", "batch"])]
     update: bool,
+    /// Run against the systems that the definition names; topics and tables must be there
+    #[arg(long, conflicts_with_all = ["update", "shards", "batch"])]
+    live: bool,
     /// Worker shards
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     shards: u16,
@@ -72,15 +76,15 @@ pub fn find_cases(path: &Path) -> std::io::Result<Vec<PathBuf>> {
 /// Runs one case file.
 #[must_use]
 pub fn run_file(path: &Path, shape: Shape) -> Verdict {
+    verdict(path, |text| case::read(path, text).and_then(|case| run::run(&case, shape)))
+}
+
+fn verdict(path: &Path, run: impl FnOnce(&str) -> Result<Vec<Failure>, Vec<Fault>>) -> Verdict {
     let blame = |error: std::io::Error| {
         let span = crate::config::Span::file(&path.display().to_string());
         vec![Fault::new(&span, format!("cannot be read: {error}"))]
     };
-    let outcome = fs::read_to_string(path)
-        .map_err(blame)
-        .and_then(|text| case::read(path, &text))
-        .and_then(|case| run::run(&case, shape));
-    match outcome {
+    match fs::read_to_string(path).map_err(blame).and_then(|text| run(&text)) {
         Ok(failures) if failures.is_empty() => Verdict::Passed,
         Ok(failures) => Verdict::Failed(failures),
         Err(faults) => Verdict::Faulty(faults),
@@ -93,7 +97,10 @@ pub(super) fn run(args: &Args, format: OutputFormat) -> Exit {
     for path in &args.paths {
         match find_cases(path) {
             Ok(cases) => results.extend(cases.into_iter().map(|path| {
-                let verdict = run_file(&path, shape);
+                let verdict = match args.live {
+                    true => verdict(&path, |text| live::run(&path, text)),
+                    false => run_file(&path, shape),
+                };
                 (path, verdict)
             })),
             Err(error) => {

@@ -195,7 +195,7 @@ fn sent(record: &EncodedRecord, arena: &[u8]) -> Row {
 
 /// The sink's key or, of a sink that is sent retractions, the source's; every column where that is not
 /// selected, as equal rows are then all that can be told apart.
-fn key_positions(plan: &Plan) -> Vec<usize> {
+pub(super) fn key_positions(plan: &Plan) -> Vec<usize> {
     let all = || (0..plan.project.columns.len()).collect();
     if plan.sink.encoding != Encoding::Retract && !plan.sink.primary_key.is_empty() {
         return plan.sink.primary_key.clone();
@@ -206,7 +206,7 @@ fn key_positions(plan: &Plan) -> Vec<usize> {
     normalize.primary_key.iter().map(position).collect::<Option<Vec<_>>>().unwrap_or_else(all)
 }
 
-fn compacted(rows: &[Row], upserts: bool) -> Vec<Row> {
+pub(super) fn compacted(rows: &[Row], upserts: bool) -> Vec<Row> {
     let mut last: BTreeMap<&[u8], &Row> = BTreeMap::new();
     let mut left: Vec<Row> = Vec::new();
     for row in rows {

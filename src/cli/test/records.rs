@@ -1,7 +1,6 @@
 //! Source steps: records as from Kafka, or typed rows with kinds.
 
 use crate::config::{Fault, Node};
-use crate::error::Result;
 use crate::model::{Header, RowKind, Value};
 use crate::pipeline::driver::{Driver, Fed};
 use crate::plan::{ColumnSource, Plan, SourceKind, SourcePlan};
@@ -21,8 +20,8 @@ pub enum Feed {
 /// A record of a source step.
 #[derive(Debug)]
 pub struct SourceRecord {
-    /// Partition of the topic.
-    pub partition: i32,
+    /// Partition of the topic, if the case names one.
+    pub partition: Option<i32>,
     /// Its key; `None` is null.
     pub key: Option<Vec<u8>>,
     /// Its value; `None` is null.
@@ -48,19 +47,19 @@ impl Feed {
             let what = format!("table '{}' is append-only: its rows are +I", plan.source.table);
             return Err(Fault::new(&item.span, what));
         }
-        Ok(Self::Row(kind, stream_row(&plan.source, item, &texts)?, partition(item)?))
+        Ok(Self::Row(kind, stream_row(&plan.source, item, &texts)?, partition(item)?.unwrap_or(0)))
     }
 
     /// Feeds it.
     ///
     /// # Errors
     /// A record that cannot be processed.
-    pub fn into(self, driver: &mut Driver) -> Result<()> {
+    pub fn into(self, driver: &mut Driver) -> crate::error::Result<()> {
         match self {
             Self::Record(record) => {
                 let now = driver.now();
                 driver.feed(Fed {
-                    partition: record.partition,
+                    partition: record.partition.unwrap_or(0),
                     key: record.key.as_deref(),
                     value: record.value.as_deref(),
                     timestamp: record.timestamp.unwrap_or(now),
@@ -117,8 +116,9 @@ fn stream_row(source: &SourcePlan, item: &Node, texts: &[Option<String>]) -> Res
     Ok(row)
 }
 
-fn partition(item: &Node) -> Result<i32, Fault> {
-    let partition = number(item, "partition")?.unwrap_or(0);
+fn partition(item: &Node) -> Result<Option<i32>, Fault> {
+    let Some(partition) = number(item, "partition")? else { return Ok(None) };
     let valid = i32::try_from(partition).ok().filter(|partition| 0 <= *partition);
-    valid.ok_or_else(|| Fault::new(&item.span, "'partition' is a number from 0"))
+    let fault = || Fault::new(&item.span, "'partition' is a number from 0");
+    valid.map(Some).ok_or_else(fault)
 }

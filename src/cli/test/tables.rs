@@ -17,13 +17,15 @@ use super::case::{known_keys, number, scalar};
 #[derive(Debug)]
 pub struct Tables(HashMap<String, Declared>);
 
+/// A dimension table as declared.
 #[derive(Debug)]
-struct Declared {
-    columns: Vec<(String, Type)>,
+pub(super) struct Declared {
+    /// Physical columns.
+    pub columns: Vec<(String, Type)>,
     /// Positions of the columns that tell rows apart: the primary key, or what is looked up by.
-    key: Vec<usize>,
+    pub key: Vec<usize>,
     /// `key` is the primary key.
-    unique: bool,
+    pub unique: bool,
 }
 
 impl Tables {
@@ -35,6 +37,11 @@ impl Tables {
             Some((name.clone(), Declared::new(table, plan)))
         };
         Self(plan.lookups.iter().filter_map(|lookup| declared(&lookup.table)).collect())
+    }
+
+    /// One of them.
+    pub(super) fn get(&self, name: &str) -> Option<&Declared> {
+        self.0.get(name)
     }
 
     /// Puts empty tables in place.
@@ -144,7 +151,7 @@ impl Declared {
     }
 
     /// Columns that are not given are NULL.
-    fn row(&self, node: &Node) -> Result<Vec<Value>, Fault> {
+    pub fn row(&self, node: &Node) -> Result<Vec<Value>, Fault> {
         let names: Vec<&str> = self.columns.iter().map(|(name, _)| name.as_str()).collect();
         known_keys(node, "a row of the table", &names)?;
         let mut row = Vec::with_capacity(self.columns.len());
