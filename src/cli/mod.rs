@@ -6,6 +6,7 @@
 mod definition;
 mod explain;
 mod exit;
+mod keygroups;
 mod output;
 mod run;
 mod schema;
@@ -37,6 +38,7 @@ enum Command {
     Validate(validate::Args),
     Explain(explain::Args),
     Schema(schema::Args),
+    Keygroups(Box<keygroups::Args>),
     Test(test::Args),
 }
 
@@ -52,6 +54,7 @@ pub fn main() -> ExitCode {
         Command::Validate(args) => validate::run(args, cli.output),
         Command::Explain(args) => explain::run(args, cli.output),
         Command::Schema(args) => schema::run(args, cli.output),
+        Command::Keygroups(args) => keygroups::run(args, cli.output),
         Command::Test(args) => test::run(args, cli.output),
     };
     exit.into()

@@ -42,7 +42,8 @@ impl Reader {
         Ok(())
     }
 
-    fn pack(&self, row: &MySqlRow, wires: &[Wire], packed: &mut Vec<u8>) -> Result<()> {
+    /// Appends a row, packed: its columns from the second on.
+    pub(super) fn pack(&self, row: &MySqlRow, wires: &[Wire], packed: &mut Vec<u8>) -> Result<()> {
         let mut values = Vec::with_capacity(self.columns.len());
         for (i, column) in self.columns.iter().enumerate() {
             let wire = wires.get(i + 1).copied().unwrap_or(Wire::Bytes);

@@ -16,10 +16,13 @@ use super::events::ClientErrors;
 use super::settings::Admin;
 
 /// One question may take this long; an unreachable broker is noticed and said this often.
-const ASK_TIMEOUT: Duration = Duration::from_secs(5);
+const ASK_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Between two questions to a cluster that answered with trouble.
 const ASK_AGAIN: Duration = Duration::from_millis(500);
+
+/// Background events served after a question: log lines come one per event, errors among them.
+const EVENTS_PER_ASK: usize = 64;
 
 /// A topic as the cluster describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,10 +102,11 @@ pub fn describe(topic: &MetadataTopic) -> Topic {
 }
 
 fn ask(admin: &Admin, topic: Option<&str>) -> Result<rdkafka::metadata::Metadata, KafkaError> {
-    // Serves background errors, so that a refused password is known before the question times out.
-    let _ = admin.poll(Duration::ZERO);
     let answer = admin.fetch_metadata(topic, ASK_TIMEOUT);
-    let _ = admin.poll(Duration::ZERO);
+    // Serves what came in the background: why there is no answer, such as a refused password.
+    for _ in 0..EVENTS_PER_ASK {
+        let _ = admin.poll(Duration::ZERO);
+    }
     answer
 }
 

@@ -1,16 +1,17 @@
 //! `lookup.cache: PARTIAL`: the answers of one lookup in one shard.
 //!
-//! `moka` bounds the number of keys and chooses which ones go (least recently
-//! used). It reads the machine's clock, so expiry is decided here, against the
-//! time that the caller gives: an entry carries when it was written and last
-//! used. A large cache has a [`Front`]: a direct-mapped table that only this
-//! shard touches, where the hit of a hot key costs a hash and a comparison
-//! instead of `moka`'s several hundred nanoseconds.
+//! Two structures share the entries. An [`Index`] that only this shard touches
+//! answers: a hit costs a hash and a comparison. `moka` bounds the number of
+//! keys and chooses which ones go (least recently used); it hears of insertions,
+//! and of uses while the cache is nearly full, but not of every hit, which
+//! would cost several hundred nanoseconds. It reads the machine's clock, so
+//! expiry is decided here, against the time that the caller gives: an entry
+//! carries when it was written and last used.
 
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash, Hasher};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use foldhash::fast::RandomState;
 use moka::policy::EvictionPolicy;
@@ -20,11 +21,15 @@ use smallvec::SmallVec;
 use crate::clock::Millis;
 use crate::plan::CachePlan;
 
-use super::front::Front;
+use super::index::Index;
 
 /// Keys per table and replica when the definition bounds the time alone: enough for any dimension that
 /// fits, and expired entries of others make room by not being used.
 const KEYS_DEFAULT: u64 = 1_000_000;
+/// Caches of fewer keys tell `moka` of every use, so that what goes is exactly the least recently used.
+const EXACT_BELOW: u64 = 1_024;
+/// Larger ones tell it of a key once in this many milliseconds.
+const TOUCH_EVERY: Millis = 1_000;
 
 /// The rows of one key, after the condition on the dimension side.
 #[derive(Debug)]
@@ -35,13 +40,12 @@ pub struct Answer {
     pub rows: SmallVec<[Arc<[u8]>; 1]>,
     written: Millis,
     used: AtomicI64,
-    evicted: AtomicBool,
 }
 
 impl Answer {
     /// An answer that came at `now`.
     pub(super) fn new(key: Box<[u8]>, rows: SmallVec<[Arc<[u8]>; 1]>, now: Millis) -> Self {
-        Self { key, rows, written: now, used: AtomicI64::new(now), evicted: AtomicBool::new(false) }
+        Self { key, rows, written: now, used: AtomicI64::new(now) }
     }
 }
 
@@ -105,8 +109,11 @@ impl Expiry {
 /// Answers of one lookup in one shard.
 #[derive(Debug)]
 pub(super) struct PartialCache {
+    index: Index,
     bound: Cache<ByKey, Arc<Answer>, RandomState>,
-    front: Option<Front>,
+    /// What `moka` has let go of, to be taken out of the index.
+    evicted: Arc<Mutex<Vec<Arc<Answer>>>>,
+    keys: u64,
     hasher: RandomState,
     expiry: Expiry,
     cache_missing_key: bool,
@@ -117,17 +124,23 @@ impl PartialCache {
     pub fn new(plan: &CachePlan, shards: u16) -> Self {
         let keys = plan.max_rows.unwrap_or(KEYS_DEFAULT).div_ceil(u64::from(shards.max(1))).max(1);
         let hasher = RandomState::default();
+        let evicted = Arc::new(Mutex::new(Vec::new()));
+        let going = evicted.clone();
         let bound = Cache::builder()
             .max_capacity(keys)
             .eviction_policy(EvictionPolicy::lru())
-            .eviction_listener(|_, answer: Arc<Answer>, _| answer.evicted.store(true, Ordering::Relaxed))
+            .eviction_listener(move |_, answer: Arc<Answer>, _| {
+                going.lock().unwrap_or_else(PoisonError::into_inner).push(answer);
+            })
             .build_with_hasher(hasher.clone());
         let millis = |duration: Option<std::time::Duration>| {
             duration.map(|duration| i64::try_from(duration.as_millis()).unwrap_or(i64::MAX))
         };
         Self {
+            index: Index::default(),
             bound,
-            front: Front::for_keys(keys),
+            evicted,
+            keys,
             hasher,
             expiry: Expiry {
                 write: millis(plan.expire_after_write),
@@ -142,59 +155,49 @@ impl PartialCache {
     /// it will keep it under the number `next`.
     pub fn probe(&mut self, key: &[u8], run: u64, next: u32, now: Millis) -> Probe {
         let hash = self.hasher.hash_one(key);
-        let expiry = self.expiry;
-        if let Some(slot) = self.front.as_mut().and_then(|front| front.find(hash, key))
-            && !slot.answer.evicted.load(Ordering::Relaxed)
-            && !expiry.is_over(&slot.answer, now)
-        {
-            if expiry.access.is_some() {
-                slot.answer.used.store(now, Ordering::Relaxed);
-            }
-            if slot.is_due_for_touch() {
-                // `moka` must see now and then that the key is in use.
-                let _ = self.bound.get(key);
-            }
-            return match slot.number_in(run, next) {
-                Some(number) => Probe::Known(number, slot.answer.rows.is_empty()),
-                None => Probe::Hit(slot.answer.clone()),
-            };
-        }
-        let probe = self.probe_bound(key, now);
-        if let (Probe::Hit(answer), Some(front)) = (&probe, &mut self.front) {
-            front.put(hash, answer.clone(), run, next);
-        }
-        probe
-    }
-
-    fn probe_bound(&mut self, key: &[u8], now: Millis) -> Probe {
-        let Some(answer) = self.bound.get(key) else { return Probe::Miss { expired: false } };
-        if self.expiry.is_over(&answer, now) {
+        let is_exact = self.keys < EXACT_BELOW;
+        let is_tight = is_exact || self.keys - self.keys / 8 <= self.index.len() as u64;
+        let Some(slot) = self.index.find(hash, key) else { return Probe::Miss { expired: false } };
+        if self.expiry.is_over(&slot.answer, now) {
+            let answer = slot.answer.clone();
+            self.index.remove(hash, &answer);
             self.bound.invalidate(key);
             return Probe::Miss { expired: true };
         }
         if self.expiry.access.is_some() {
-            answer.used.store(now, Ordering::Relaxed);
+            slot.answer.used.store(now, Ordering::Relaxed);
         }
-        Probe::Hit(answer)
+        if is_tight && (is_exact || slot.touched.saturating_add(TOUCH_EVERY) <= now) {
+            slot.touched = now;
+            let _ = self.bound.get(key);
+        }
+        match slot.number_in(run, next) {
+            Some(number) => Probe::Known(number, slot.answer.rows.is_empty()),
+            None => Probe::Hit(slot.answer.clone()),
+        }
     }
 
-    /// Keeps an answer.
+    /// Keeps an answer; [`PartialCache::settle`] is called after a number of them.
     pub fn put(&mut self, answer: &Arc<Answer>) {
         if !answer.rows.is_empty() || self.cache_missing_key {
+            self.index.put(self.hasher.hash_one(&*answer.key), answer, answer.written);
             self.bound.insert(ByKey(answer.clone()), answer.clone());
         }
     }
 
     /// Evicts what is too much. After each statement rather than when `moka` gets round to it, so that the
     /// bound holds at every moment that counts.
-    pub fn settle(&self) {
+    pub fn settle(&mut self) {
         self.bound.run_pending_tasks();
+        let mut evicted = self.evicted.lock().unwrap_or_else(PoisonError::into_inner);
+        for answer in evicted.drain(..) {
+            self.index.remove(self.hasher.hash_one(&*answer.key), &answer);
+        }
     }
 
     /// Number of keys.
     pub fn len(&self) -> u64 {
-        self.bound.run_pending_tasks();
-        self.bound.entry_count()
+        self.index.len() as u64
     }
 }
 
@@ -284,25 +287,34 @@ mod tests {
     }
 
     #[test]
-    fn the_front_gives_what_the_cache_would() {
-        let plan = CachePlan {
-            max_rows: Some(20_000),
-            expire_after_write: Some(Duration::from_millis(100)),
-            ..UNBOUNDED
-        };
-        let mut cache = PartialCache::new(&plan, 1);
-        assert!(cache.front.is_some());
+    fn a_batch_that_has_an_answer_is_told_its_number() {
+        let mut cache = PartialCache::new(&UNBOUNDED, 1);
         put(&mut cache, "a", 1, 0);
-        assert!(hits(&mut cache, "a", 0));
         assert!(matches!(cache.probe(b"a", 7, 3, 0), Probe::Hit(_)));
         assert!(matches!(cache.probe(b"a", 7, 4, 0), Probe::Known(3, false)));
-        assert!(hits(&mut cache, "a", 0), "another batch has not got it");
-        assert!(!hits(&mut cache, "a", 100), "the front expires too");
-        put(&mut cache, "b", 1, 0);
-        assert!(matches!(cache.probe(b"b", 8, 0, 0), Probe::Hit(_)));
-        for i in 0..40_000 {
-            put(&mut cache, &i.to_string(), 1, 0);
+        assert!(matches!(cache.probe(b"a", 8, 0, 0), Probe::Hit(_)), "another batch has not got it");
+    }
+
+    #[test]
+    fn a_large_cache_keeps_what_is_in_use() {
+        let mut cache = PartialCache::new(&CachePlan { max_rows: Some(2_000), ..UNBOUNDED }, 1);
+        for i in 0..20_000_i64 {
+            put(&mut cache, &i.to_string(), 1, i);
+            if 100 <= i {
+                assert!(hits(&mut cache, "7", i), "used all the time, at {i}");
+            }
         }
-        assert!(!hits(&mut cache, "b", 0), "evicted is evicted in the front as well");
+        assert_eq!(cache.len(), 2_000);
+        assert!(hits(&mut cache, "19999", 20_000) && !hits(&mut cache, "8", 20_000));
+        assert_eq!(cache.bound.entry_count(), 2_000);
+    }
+
+    #[test]
+    fn a_newer_answer_takes_the_place_of_the_older() {
+        let mut cache = PartialCache::new(&UNBOUNDED, 1);
+        put(&mut cache, "a", 1, 0);
+        put(&mut cache, "a", 3, 1);
+        let Probe::Hit(answer) = cache.probe(b"a", 1, 0, 1) else { panic!("no answer") };
+        assert_eq!((answer.rows.len(), cache.len()), (3, 1));
     }
 }

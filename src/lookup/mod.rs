@@ -18,7 +18,7 @@ mod batch;
 mod cache;
 mod counters;
 mod exchange;
-mod front;
+mod index;
 mod key;
 mod messages;
 mod requests;

@@ -163,7 +163,7 @@ impl Step {
             };
             outcomes.push((outcome, request.waiters));
         }
-        if let Some(cache) = &self.cache {
+        if let Some(cache) = &mut self.cache {
             cache.settle();
         }
         outcomes

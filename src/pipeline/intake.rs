@@ -119,8 +119,10 @@ impl Worker {
         }
         self.intake.decoded.rows = rows;
         if let (Some(fault), false) = (undecodable, self.faulty) {
+            // What came before it goes out first, also what waits in a bundle.
+            self.end_bundle(&mut flight, now);
             self.faulty = true;
-            flight.fault = Some(fault);
+            flight.fault.get_or_insert(fault);
         }
         self.launch(flight, now);
     }
@@ -187,12 +189,16 @@ impl Worker {
 
     /// Ends the mini-batch.
     pub(super) fn flush_bundle(&mut self, now: Millis) {
-        let Some(normalizer) = &mut self.normalizer else { return };
         let mut flight = self.flights.open(self.lookups.len(), now);
-        if let Err(fault) = normalizer.flush(now, &mut flight.changes) {
-            self.note_fault(fault, &mut flight);
-        }
+        self.end_bundle(&mut flight, now);
         self.launch(flight, now);
+    }
+
+    fn end_bundle(&mut self, flight: &mut Flight, now: Millis) {
+        let Some(normalizer) = &mut self.normalizer else { return };
+        if let Err(fault) = normalizer.flush(now, &mut flight.changes) {
+            self.note_fault(fault, flight);
+        }
     }
 
     /// Takes one row; false after one that cannot be processed.

@@ -17,6 +17,10 @@ use super::flight::{FLIGHTS_MAX, Flight, Flights, Item};
 use super::intake::Intake;
 use super::{Effect, Input, PeerMessage};
 
+/// Bytes after which rows go to the sink, though their batch has more: a row that matches thousands of
+/// dimension rows must not build one batch of them all.
+const OUTPUT_BYTES: usize = 1 << 20;
+
 /// One worker shard of a replica.
 #[derive(Debug)]
 pub struct Worker {
@@ -231,12 +235,7 @@ impl Worker {
             }
             match self.flights.pop() {
                 Some(Item::Flight(flight)) => {
-                    let mut out = OutputBatch::default();
-                    let result = self.emit_flight(&flight, &mut out);
-                    if out.rows() != 0 {
-                        effects.push(Effect::Output(out));
-                    }
-                    result?;
+                    self.emit_flight(&flight, effects)?;
                     self.flights.recycle(flight);
                 }
                 Some(Item::Barrier(epoch)) => effects.push(Effect::Passed(epoch)),
@@ -245,7 +244,23 @@ impl Worker {
         }
     }
 
-    fn emit_flight(&mut self, flight: &Flight, out: &mut OutputBatch) -> Result<()> {
+    /// Emits a batch, up to its fault if it has one.
+    fn emit_flight(&mut self, flight: &Flight, effects: &mut Vec<Effect>) -> Result<()> {
+        let mut out = OutputBatch::default();
+        let result = self.emit_changes(flight, &mut out, effects);
+        if out.rows() != 0 {
+            effects.push(Effect::Output(out));
+        }
+        result?;
+        flight.fault.clone().map_or(Ok(()), Err)
+    }
+
+    fn emit_changes(
+        &mut self,
+        flight: &Flight,
+        out: &mut OutputBatch,
+        effects: &mut Vec<Effect>,
+    ) -> Result<()> {
         let mut rows = JoinedRows { next: 0 };
         for (change, sources) in flight.changes.list.iter().zip(&flight.sources) {
             let after = rows.of(flight, sources.after);
@@ -254,7 +269,9 @@ impl Worker {
                 continue;
             }
             let mut looked_up = [sources.after, sources.before].into_iter().flatten();
-            if let Some(fault) = looked_up.find_map(|source| flight.join.fault(source)) {
+            if flight.join.has_faults()
+                && let Some(fault) = looked_up.find_map(|source| flight.join.fault(source))
+            {
                 return Err(self.placed_error(change.origin, fault.clone()));
             }
             let emission =
@@ -263,11 +280,11 @@ impl Worker {
             if let Err(fault) = self.emitter.emit(&emission, state, out) {
                 return Err(self.placed_error(change.origin, fault));
             }
+            if OUTPUT_BYTES <= out.arena.len() {
+                effects.push(Effect::Output(std::mem::take(out)));
+            }
         }
-        match &flight.fault {
-            Some(fault) => Err(fault.clone()),
-            None => Ok(()),
-        }
+        Ok(())
     }
 
     fn placed_error(&self, origin: Origin, fault: RowFault) -> Error {

@@ -1,12 +1,13 @@
 //! What the threads of a running job put up for others to see.
 
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::clock::Millis;
 use crate::model::TopicPartition;
 use crate::source::Restore;
+use crate::telemetry::Pulse;
 
 /// What the job is doing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -78,27 +79,10 @@ pub struct SourceView {
     pub backpressured: bool,
 }
 
-/// A thread shows that it lives.
-#[derive(Debug, Default)]
-pub struct Pulse(AtomicI64);
-
-impl Pulse {
-    /// The thread lives now.
-    pub fn beat(&self, now: Millis) {
-        self.0.store(now, Ordering::Relaxed);
-    }
-
-    /// When it last did.
-    #[must_use]
-    pub fn last(&self) -> Millis {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
 /// A shard's part of the board.
 #[derive(Debug)]
 pub struct ShardView<C> {
-    pub(super) pulse: std::sync::Arc<Pulse>,
+    pub(super) pulse: Arc<Pulse>,
     pub(super) records: AtomicU64,
     pub(super) queued: AtomicU64,
     pub(super) busy_nanos: AtomicU64,
@@ -108,7 +92,7 @@ pub struct ShardView<C> {
 impl<C> Default for ShardView<C> {
     fn default() -> Self {
         Self {
-            pulse: std::sync::Arc::default(),
+            pulse: Arc::default(),
             records: AtomicU64::new(0),
             queued: AtomicU64::new(0),
             busy_nanos: AtomicU64::new(0),

@@ -401,7 +401,7 @@ impl<C: Clone + Send> Driver<C> {
     }
 }
 
-/// Whether an error of the source is worth its exit code; what may pass never is.
+/// The error that a job ends with: what kept failing in passing is a system that refuses, by now.
 pub(super) fn settled(error: Error) -> Error {
     match error.kind() {
         Kind::Transient => Error::new(Kind::External, error.to_string()),

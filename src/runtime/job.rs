@@ -26,6 +26,10 @@ use super::shard::{CONTROL_QUEUE, Control, DATA_QUEUE, Data, Lines, Shard};
 use super::shutdown::Shutdown;
 use super::statements::Statements;
 
+/// Longest wait for threads that were told to give up: the source leaves its group within a few
+/// seconds, a shard may hang in a call of the system. What is left then ends with the process.
+const GIVE_UP: Millis = 10_000;
+
 /// How often the supervisor looks whether draining takes too long.
 const WATCH: Duration = Duration::from_millis(100);
 
@@ -131,6 +135,8 @@ impl Job {
         let mut threads = Threads::new(usize::from(self.groups.parallelism()) + 1);
         let queues: Vec<Queues> = (0..self.groups.parallelism()).map(|_| Queues::new()).collect();
         for (number, ends) in (0..).zip(&queues) {
+            let view = self.board.shards().get(usize::from(number));
+            environment.pulse = view.map(|view| Arc::clone(&view.pulse)).unwrap_or_default();
             let writer = sink.writer(ShardId(number), &environment)?;
             let lines = self.lines(ends, &queues, &dimensions, &abort);
             let work = Worker::new(&self.plan, ShardId(number), self.groups, table.clone())?;
@@ -169,6 +175,7 @@ impl Job {
             runtime: self.environment.runtime.clone(),
             databases,
             stop: self.environment.shutdown.flag(),
+            pulse: Arc::default(),
         }
     }
 
@@ -238,9 +245,16 @@ impl Job {
     fn supervise(&self, threads: Threads, abort: &AtomicBool) -> Result<()> {
         let mut outcome = Ok(());
         let mut give_up_at: Option<Millis> = None;
+        let mut leave_at: Option<Millis> = None;
         let clock = &self.environment.clock;
         let mut running = threads.count;
         while 0 < running {
+            if abort.load(Ordering::SeqCst)
+                && *leave_at.get_or_insert_with(|| clock.now() + GIVE_UP) < clock.now()
+            {
+                tracing::warn!(threads = running, "some threads did not end in time");
+                return outcome;
+            }
             match threads.ended.1.recv_timeout(WATCH) {
                 Ok((name, result)) => {
                     running -= 1;

@@ -12,6 +12,7 @@
 //! committed before the group is left.
 
 mod board;
+mod channels;
 mod driver;
 mod job;
 mod lookups;
@@ -20,7 +21,8 @@ mod shard;
 mod shutdown;
 mod statements;
 
-pub use board::{Board, PartitionView, Pulse, ShardView, SourceView, State};
+pub use board::{Board, PartitionView, ShardView, SourceView, State};
+pub use channels::channels;
 pub use job::{Environment, Job};
 pub use shutdown::Shutdown;
 pub use statements::{StatementCounts, Statements};

@@ -30,6 +30,9 @@ use super::{Environment, Writer};
 /// bound (`queue.buffering.max.messages`), so that a full queue is met here, where a stop is seen.
 const IN_FLIGHT_MAX: i32 = 150_000;
 
+/// Bytes that may wait, likewise (`queue.buffering.max.kbytes`).
+const IN_FLIGHT_BYTES_MAX: u64 = 48 << 20;
+
 /// Wait for room, or for a delivery report: short against a batch's trip to the broker.
 const WAIT: Duration = Duration::from_millis(1);
 
@@ -151,7 +154,10 @@ impl KafkaTopicSink {
     }
 
     /// The writer of one shard.
-    pub(super) fn writer(&self, shard: ShardId, environment: &Environment) -> Result<Box<dyn Writer>> {
+    ///
+    /// # Errors
+    /// A shard that the environment did not announce (a bug).
+    pub fn writer(&self, shard: ShardId, environment: &Environment) -> Result<Box<dyn Writer>> {
         let reports = self.shared.producer.producer().context();
         let deliveries = reports.deliveries.get(usize::from(shard.0)).map(Arc::clone);
         let writer = KafkaWriter {
@@ -219,8 +225,11 @@ struct KafkaWriter {
 
 impl KafkaWriter {
     /// Waits until the producer has room; false when the process stops meanwhile.
-    fn wait_for_room(&self) -> bool {
-        while IN_FLIGHT_MAX <= self.shared.producer.producer().in_flight_count() {
+    /// librdkafka tells the number of records that wait; their bytes follow from the size of ours.
+    fn wait_for_room(&self, record_bytes: u64) -> bool {
+        let by_bytes = IN_FLIGHT_BYTES_MAX / record_bytes.max(1);
+        let limit = i32::try_from(by_bytes).unwrap_or(i32::MAX).clamp(1, IN_FLIGHT_MAX);
+        while limit <= self.shared.producer.producer().in_flight_count() {
             if self.environment.stopped() {
                 return false;
             }
@@ -230,7 +239,8 @@ impl KafkaWriter {
     }
 
     fn send(&mut self, arena: &[u8], records: &[EncodedRecord]) -> Result<()> {
-        if records.is_empty() || !self.wait_for_room() {
+        let bytes = arena.len().checked_div(records.len()).unwrap_or(0);
+        if records.is_empty() || !self.wait_for_room(bytes as u64) {
             return Ok(());
         }
         let plain = |record: &EncodedRecord| record.timestamp.is_none() && record.headers.is_none();

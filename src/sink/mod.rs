@@ -25,6 +25,7 @@ use crate::db::Databases;
 use crate::error::Result;
 use crate::model::{Epoch, OutputBatch, ShardId};
 use crate::plan::{Plan, SinkConnector};
+use crate::telemetry::Pulse;
 
 /// One shard's end of a sink. It lives on the shard's thread, which its methods may block for
 /// as long as [`Environment::stopped`] does not tell to give up.
@@ -72,12 +73,16 @@ pub struct Environment {
     pub databases: Databases,
     /// Set when the process gives up waiting for anything.
     pub stop: Arc<AtomicBool>,
+    /// Of the thread that uses this environment.
+    pub pulse: Arc<Pulse>,
 }
 
 impl Environment {
     /// Whether to give up waiting for the sink: the process stops, what is not durable is not committed.
+    /// To be asked in every wait; asking shows that the thread lives.
     #[must_use]
     pub fn stopped(&self) -> bool {
+        self.pulse.beat(self.clock.now());
         self.stop.load(Ordering::Relaxed)
     }
 }

@@ -25,3 +25,4 @@ mod visit;
 pub use group::{AssignedPartition, Environment, Happening, PartitionStatus, Source};
 pub use progress::Restore;
 pub use split::{BATCH_BYTES_MAX, Route, RouteByPartition, Splitter};
+pub use topics::resolve;

@@ -67,7 +67,8 @@ impl Splitter {
     ) -> Result<(), RowFault> {
         self.routed.clear();
         let (shard, routed_key) = self.route.route(partition, message.key(), &mut self.routed)?;
-        let Some(batch) = self.open.get_mut(usize::from(shard.0)) else { return Ok(()) };
+        let last = self.open.len().saturating_sub(1);
+        let Some(batch) = self.open.get_mut(usize::from(shard.0).min(last)) else { return Ok(()) };
         if BATCH_BYTES_MAX < batch.arena.len() {
             self.full.push((shard, std::mem::take(batch)));
         }

@@ -18,7 +18,7 @@ pub(super) const ASK: Duration = Duration::from_secs(5);
 ///
 /// # Errors
 /// A topic that is missing, a pattern that matches none, no answer (transient).
-pub(super) fn resolve(admin: &Admin, topics: &Topics) -> Result<Vec<Topic>> {
+pub fn resolve(admin: &Admin, topics: &Topics) -> Result<Vec<Topic>> {
     match topics {
         Topics::List(names) => names.iter().map(|name| kafka::check_topic(admin, name)).collect(),
         Topics::Pattern(pattern) => {

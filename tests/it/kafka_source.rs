@@ -126,14 +126,10 @@ impl Member {
         self.source.commit(&offsets).expect("commit");
         let deadline = Instant::now() + LIMIT;
         while Instant::now() < deadline {
-            for happening in self.source.poll().expect("poll") {
-                match happening {
-                    Happening::Committed(ok) => {
-                        assert!(ok, "commit");
-                        return;
-                    }
-                    other => panic!("{other:?} while committing"),
-                }
+            match self.source.poll().expect("poll").as_slice() {
+                [] => {}
+                [Happening::Committed(true)] => return,
+                other => panic!("{other:?} while committing"),
             }
             std::thread::sleep(Duration::from_millis(2));
         }
@@ -153,7 +149,7 @@ impl Member {
         }
     }
 
-    fn to_end(mut self) -> Vec<(i32, i64, bool)> {
+    fn run_to_end(mut self) -> Vec<(i32, i64, bool)> {
         let deadline = Instant::now() + LIMIT;
         while !self.source.is_at_end().expect("end") {
             assert!(Instant::now() < deadline, "no end: {:?}", self.source.status());
@@ -301,8 +297,8 @@ fn markers_and_aborted_rows_hold_up_neither_restore_nor_end() {
     let mut plan = plan(&name, SourceKind::UpsertKafka);
     plan.bounded = Bounded::Latest;
     // Offsets 0-2 and marker 3, then 4-5 and marker 6.
-    assert_eq!(offsets(&Member::new(&plan).to_end()), BTreeMap::from([(0, vec![0, 1, 2])]));
-    let again = Member::new(&plan).to_end();
+    assert_eq!(offsets(&Member::new(&plan).run_to_end()), BTreeMap::from([(0, vec![0, 1, 2])]));
+    let again = Member::new(&plan).run_to_end();
     assert_eq!(again, [(0, 0, true), (0, 1, true), (0, 2, true)]);
     plan.bounded = Bounded::Unbounded;
     let mut open = Member::new(&plan);
@@ -320,7 +316,7 @@ fn every_bounded_mode_ends_where_flink_ends() {
         let mut plan = plan(&name, SourceKind::Kafka);
         plan.group_id = topic::unique("group");
         plan.bounded = bounded;
-        offsets(&Member::new(&plan).to_end())
+        offsets(&Member::new(&plan).run_to_end())
     };
     let all = BTreeMap::from([(0, vec![0, 1, 2, 3, 4]), (1, vec![0, 1, 2, 3, 4])]);
     assert_eq!(bounded(Bounded::Latest), all, "the third partition is empty");
@@ -339,9 +335,9 @@ fn a_bounded_run_by_group_offsets_needs_them() {
     let error = Member::open(&plan).err().expect("no committed offset");
     assert_eq!(error.kind(), Kind::External, "{error}");
     plan.bounded = Bounded::Latest;
-    Member::new(&plan).to_end();
+    Member::new(&plan).run_to_end();
     plan.bounded = Bounded::GroupOffsets;
-    assert_eq!(Member::new(&plan).to_end(), []);
+    assert_eq!(Member::new(&plan).run_to_end(), []);
 }
 
 /// A member without partitions ends when the others have.
@@ -362,8 +358,8 @@ fn a_bounded_run_ends_for_members_without_partitions() {
         assert!(idle.owned.is_empty() || busy.owned.is_empty());
     }
     let (busy, idle) = if busy.owned.is_empty() { (idle, busy) } else { (busy, idle) };
-    busy.to_end();
-    assert!(idle.to_end().is_empty());
+    busy.run_to_end();
+    assert!(idle.run_to_end().is_empty());
 }
 
 #[test]
@@ -376,7 +372,7 @@ fn an_append_source_begins_where_flink_begins() {
         plan.group_id = group.to_owned();
         plan.startup = startup;
         plan.bounded = Bounded::Latest;
-        Member::new(&plan).to_end().len()
+        Member::new(&plan).run_to_end().len()
     };
     assert_eq!(run(Startup::Earliest, &topic::unique("g")), 4);
     assert_eq!(run(Startup::SpecificOffsets(vec![(0, 3)]), &topic::unique("g")), 1);
@@ -424,5 +420,5 @@ fn a_pattern_matches_whole_names() {
     let mut plan = plan(&name, SourceKind::Kafka);
     plan.topics = Topics::Pattern(format!("{name}-[ab]"));
     plan.bounded = Bounded::Latest;
-    assert_eq!(Member::new(&plan).to_end().len(), 2);
+    assert_eq!(Member::new(&plan).run_to_end().len(), 2);
 }

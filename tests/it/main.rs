@@ -33,6 +33,8 @@ mod conformance;
 /// The whole path on real servers: replicas that come, go and die.
 mod end_to_end;
 
+/// How a job ends: drained, given up, or aborted.
+mod stopping;
 /// Cases against the real servers (`lookaside test --live`), and cases of Flink that only a broker can show.
 mod live_cases;
 
@@ -41,6 +43,8 @@ mod bad_input;
 
 /// Key groups, against vectors that Flink printed.
 mod keygroups;
+/// The command that shows where keys go: from arguments, files, topics and tables.
+mod keygroups_command;
 /// Faults of definitions as a user sees them, and what a valid definition comes to.
 mod definitions;
 /// Commands of the program: streams and exit codes.
@@ -48,6 +52,8 @@ mod commands;
 
 /// The source on the real broker: groups, rebuilds, beginnings, ends.
 mod kafka_source;
+/// The upsert-kafka sink on the real broker: placement, acknowledgements, refusals.
+mod kafka_sink;
 
 /// The benchmark's input has the shares and sizes that its results are read by.
 mod workload;

@@ -68,29 +68,48 @@ impl Rules {
         }
     }
 
-    /// The next value, if it is of the usual form of its type: a short number, a string without escapes.
-    /// Anything else is left where it is, for [`Rules::convert`].
-    pub(super) fn convert_short<'a>(self, scanner: &mut Scanner<'a>, ty: &Type) -> Option<Datum<'a>> {
+    /// Puts the next value into `slot`, if it is of the usual form of its type: a short number, a string without
+    /// escapes. Anything else is left where it is, for [`Rules::convert`].
+    pub(super) fn convert_short<'a>(
+        self,
+        scanner: &mut Scanner<'a>,
+        ty: &Type,
+        slot: &mut Datum<'a>,
+    ) -> bool {
         match ty {
             Type::Int | Type::BigInt | Type::TinyInt | Type::SmallInt => {
-                let (value, len) = scanner.short_number(0)?;
-                let range = ty.integer_range()?;
-                (range.0..=range.1).contains(&value).then(|| {
-                    scanner.advance(len);
-                    Datum::Int(value)
-                })
+                let (Some((value, len)), Some(range)) = (scanner.short_number(0), ty.integer_range()) else {
+                    return false;
+                };
+                if value < range.0 || range.1 < value {
+                    return false;
+                }
+                scanner.advance(len);
+                *slot = Datum::Int(value);
             }
             Type::Decimal { precision, scale } => {
-                let (value, len) = scanner.short_number((*scale).into())?;
+                let Some((value, len)) = scanner.short_number((*scale).into()) else { return false };
                 let value = Decimal::new(value.into(), *scale);
-                value.fits(*precision).then(|| {
-                    scanner.advance(len);
-                    Datum::Decimal(value)
-                })
+                if !value.fits(*precision) {
+                    return false;
+                }
+                scanner.advance(len);
+                *slot = Datum::Decimal(value);
             }
-            Type::Char(_) | Type::Varchar(_) => scanner.plain_text().map(Datum::Str),
-            _ => None,
+            Type::Char(_) | Type::Varchar(_) => match scanner.plain_text() {
+                Some(text) => *slot = Datum::Str(text),
+                None => return false,
+            },
+            Type::Timestamp(_) => {
+                let mut ahead = scanner.clone();
+                let at = ahead.plain_text().map(|text| moment::timestamp(text, ty, self.timestamps));
+                let Some(Ok(at)) = at else { return false };
+                *scanner = ahead;
+                *slot = Datum::Timestamp(at);
+            }
+            _ => return false,
         }
+        true
     }
 
     /// INT and BIGINT take numbers with a point or an exponent, TINYINT and SMALLINT do not.

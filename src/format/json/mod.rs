@@ -21,7 +21,7 @@ use crate::model::{Datum, Type};
 use crate::plan::{JsonOptions, TimestampFormat};
 
 use super::moment::Form;
-use super::{Cell, FieldSpec, Tally};
+use super::{FieldSpec, Fields, Tally};
 use convert::{Rules, shown};
 use names::Names;
 use scan::{Broken, Scanner};
@@ -30,6 +30,8 @@ use scan::{Broken, Scanner};
 #[derive(Clone, Debug)]
 pub(super) struct JsonReader {
     fields: Box<[FieldSpec]>,
+    /// Columns of the row.
+    width: usize,
     names: Names,
     rules: Rules,
 }
@@ -61,7 +63,12 @@ impl Failure {
 impl JsonReader {
     /// # Errors
     /// [`Kind::Definition`] for types that JSON does not have.
-    pub(super) fn new(options: &JsonOptions, fields: Vec<FieldSpec>, lossy: bool) -> Result<Self> {
+    pub(super) fn new(
+        options: &JsonOptions,
+        fields: Vec<FieldSpec>,
+        width: usize,
+        lossy: bool,
+    ) -> Result<Self> {
         check_types(&fields)?;
         let names = Names::new(fields.iter().map(|field| field.name.as_str()));
         let rules = Rules {
@@ -70,15 +77,15 @@ impl JsonReader {
             fail_on_missing_field: options.fail_on_missing_field,
             timestamps: form(options.timestamp_format),
         };
-        Ok(Self { fields: fields.into_boxed_slice(), names, rules })
+        Ok(Self { fields: fields.into_boxed_slice(), width, names, rules })
     }
 
-    /// Calls `each` for every row of the message, with a cell per field.
+    /// Calls `each` for every row of the message.
     pub(super) fn read<'a>(
         &mut self,
         bytes: &'a [u8],
         arena: &'a Bump,
-        mut each: impl FnMut(&[Cell<'a>]) -> Result<(), RowFault>,
+        mut each: impl FnMut(Fields<'a>) -> Result<(), RowFault>,
     ) -> Result<Tally, RowFault> {
         let mut tally = Tally::default();
         let mut scanner = Scanner::new(readable(bytes));
@@ -103,7 +110,7 @@ impl JsonReader {
         &mut self,
         scanner: &mut Scanner<'a>,
         arena: &'a Bump,
-        each: &mut impl FnMut(&[Cell<'a>]) -> Result<(), RowFault>,
+        each: &mut impl FnMut(Fields<'a>) -> Result<(), RowFault>,
         tally: &mut Tally,
     ) -> Result<bool, RowFault> {
         if scanner.next_byte() != Some(b'{') {
@@ -111,11 +118,11 @@ impl JsonReader {
             self.drop_or_fail(broken.into(), tally)?;
             return Ok(scanner.value().is_ok());
         }
-        let cells = arena.alloc_slice_fill_copy(self.fields.len(), None);
-        match self.object(scanner, arena, cells) {
+        let mut row = Fields::none(self.width, arena);
+        match self.object(scanner, arena, &mut row) {
             Ok(()) => {
                 tally.rows += 1;
-                each(cells).map(|()| true)
+                each(row).map(|()| true)
             }
             Err(failure) => {
                 let passed = matches!(failure, Failure::Fault(_));
@@ -136,22 +143,21 @@ impl JsonReader {
         &mut self,
         scanner: &mut Scanner<'a>,
         arena: &'a Bump,
-        cells: &mut [Cell<'a>],
+        row: &mut Fields<'a>,
     ) -> Result<(), Failure> {
         let mut nth = 0;
         while let Some(field) = self.member(scanner, nth, arena)? {
             nth += 1;
-            let Some((field, cell)) = field.and_then(|i| Some((self.fields.get(i)?, cells.get_mut(i)?)))
-            else {
+            let field = field.and_then(|i| self.fields.get(i));
+            let Some((field, slot)) = field.and_then(|field| Some((field, row.slot(field.column)?))) else {
                 scanner.skip()?;
                 continue;
             };
-            *cell = Some(match self.rules.convert_short(scanner, &field.ty.kind) {
-                Some(datum) => datum,
-                None => self.value(scanner, field, arena)?,
-            });
+            if !self.rules.convert_short(scanner, &field.ty.kind, slot) {
+                *slot = self.value(scanner, field, arena)?;
+            }
         }
-        self.check_presence(cells)
+        self.check_presence(row)
     }
 
     /// Passes what stands before the value of the next member; gives its field, if it is one. `None` at the object's end.
@@ -190,13 +196,13 @@ impl JsonReader {
         }
     }
 
-    fn check_presence(&self, cells: &[Cell<'_>]) -> Result<(), Failure> {
+    fn check_presence(&self, row: &Fields<'_>) -> Result<(), Failure> {
         if !self.rules.fail_on_missing_field {
             return Ok(());
         }
-        match self.fields.iter().zip(cells).find(|(_, cell)| cell.is_none()) {
+        match self.fields.iter().find(|field| !row.is_present(field.column)) {
             None => Ok(()),
-            Some((field, _)) => Err(Failure::Fault(
+            Some(field) => Err(Failure::Fault(
                 RowFault::new(Reason::MissingField, format!("the message has no field `{}`", field.name))
                     .in_column(&field.name)
                     .remedy("correct the producer, or switch json.fail-on-missing-field off to read NULL"),

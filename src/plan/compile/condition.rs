@@ -85,6 +85,12 @@ fn equality(context: &mut Context, written: Written<'_>, conjunct: &Parsed) -> F
     let (Some(left_value), Some(right_value)) = (compiled(&left, &right), compiled(&right, &left)) else {
         return Found::Other;
     };
+    if [&left_value, &right_value]
+        .iter()
+        .any(|side| side.columns().into_iter().any(|i| row.is_processing_time(i)))
+    {
+        return Found::Other;
+    }
     let dimension_column =
         |side: &Expression| side.as_column().and_then(|column| column.checked_sub(before.len()));
     let of_stream = |side: &Expression| side.columns().iter().all(|column| *column < before.len());
@@ -162,7 +168,7 @@ fn spare_equality(
 /// A conjunct that is no key goes to the side that it reads.
 fn file(context: &mut Context, written: Written<'_>, conjunct: &Parsed, condition: &mut Condition) {
     let Written { text, before, row } = written;
-    let Some(compiled) = context.part(text, conjunct, &row.scope) else { return };
+    let Some(compiled) = row.expression(context, text, conjunct) else { return };
     if !matches!(compiled.ty().kind, Type::Boolean | Type::Null) {
         let what = format!("'{conjunct}' is {}, not a condition", compiled.ty().kind);
         return context.fault(&text.place(conjunct.at()), what, "");

@@ -2,7 +2,7 @@
 
 use crate::config::options::{ConnectorUse, Role, TableOptions, check_table};
 use crate::config::{Definition, Fault, Faults, Span, TableDefinition, Text};
-use crate::expr::{CompileError, Expression, Parsed, Scope, Settings};
+use crate::expr::{CompileError, Expression, Scope, Settings};
 
 pub(super) struct Context {
     pub faults: Faults,
@@ -45,17 +45,6 @@ impl Context {
             Ok(expression) => Some(expression),
             Err(error) => {
                 self.sql_fault(text, base, error);
-                None
-            }
-        }
-    }
-
-    /// Compiles a part of `text`.
-    pub fn part(&mut self, text: &Text, part: &Parsed, scope: &Scope) -> Option<Expression> {
-        match part.compile(scope, &self.settings) {
-            Ok(expression) => Some(expression),
-            Err(error) => {
-                self.sql_fault(text, 0, error);
                 None
             }
         }

@@ -205,7 +205,12 @@ fn source_columns(source: SourcePlan, stream: &Stream, kept: &[bool]) -> SourceP
         Origin::MetadataAs(expression) => {
             ColumnSource::Computed(expression.remap(&|column| physical.len() + column))
         }
-        Origin::Computed(expression) => ColumnSource::Computed(expression.remap(&|column| place[column])),
+        Origin::Computed(expression) => {
+            ColumnSource::Computed(expression.substitute(&|column| match &stream.origins[column] {
+                Origin::MetadataAs(cast) => cast.remap(&|column| physical.len() + column),
+                _ => Expression::column(place[column], schema.columns[column].ty.clone()),
+            }))
+        }
         // Never kept: nothing may read it.
         Origin::ProcessingTime => ColumnSource::Metadata(Metadata::Timestamp),
     };

@@ -33,6 +33,7 @@ tables:
     - ts TIMESTAMP_LTZ(3) METADATA FROM 'timestamp' VIRTUAL
     - part BIGINT METADATA FROM 'partition'
     - doubled AS amt * 2
+    - spread AS `part` * 10 + oid
     - proctime AS PROCTIME()
     - PRIMARY KEY (oid) NOT ENFORCED
   a:
@@ -237,14 +238,25 @@ fn metadata_and_computed_columns_say_where_their_values_come_from() {
 }
 
 #[test]
+fn a_computed_column_reads_metadata_as_it_is_declared() {
+    let plan = plan(&definition("pipeline: {from: o, select: [o.spread], into: out}\n"));
+    assert_eq!((physical(&plan), stream_columns(&plan)), (vec!["oid"], vec!["oid", "spread"]));
+    let ColumnSource::Computed(spread) = &plan.source.columns[1].source else { panic!("computed") };
+    assert_eq!((spread.columns(), &spread.ty().kind), (vec![0, 2], &Type::BigInt));
+    // oid, then topic and partition.
+    let row = [Datum::Int(7), Datum::Str("t"), Datum::Int(3)];
+    assert_eq!(spread.eval(row.as_slice(), &Bump::new()), Ok(Datum::Int(37)));
+}
+
+#[test]
 fn without_select_every_column_but_the_processing_time_is_taken() {
     let plan = plan(&definition("pipeline: {from: o, into: out}\n"));
     let names: Vec<_> = plan.project.columns.iter().map(|column| column.name.as_str()).collect();
-    assert_eq!(names, ["oid", "note", "cid", "amt", "label", "ts", "part", "doubled"]);
+    assert_eq!(names, ["oid", "note", "cid", "amt", "label", "ts", "part", "doubled", "spread"]);
     let yaml = definition("pipeline: {from: o, lookup: [{table: d, condition: d.id = o.cid}], into: out}\n");
     assert!(faults(&yaml)[0].contains("no 'select'"));
     let yaml = yaml.replace("into: out}", "select: [o.*], into: out}");
-    assert_eq!(super::tests::plan(&yaml).project.columns.len(), 8);
+    assert_eq!(super::tests::plan(&yaml).project.columns.len(), 9);
 }
 
 #[test]

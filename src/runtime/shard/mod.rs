@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TryRecvError, TrySendError, never, select};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TryRecvError, TrySendError, select};
 
 use crate::clock::{Clock, Millis, Stopwatch};
 use crate::error::Result;
@@ -18,15 +18,15 @@ use crate::model::{Epoch, PartitionId, RecordBatch, ShardId};
 use crate::pipeline::{Effect, Input, LookupAnswer, LookupQuery, PeerMessage};
 use crate::sink::Writer;
 
-use super::board::{Board, lock};
+use crate::runtime::board::{Board, ShardView, lock};
 
 /// Batches that may wait for a shard: enough that it never runs dry between two reads of the
 /// source, few enough that a row waits a few milliseconds at most.
-pub(super) const DATA_QUEUE: usize = 8;
+pub(in crate::runtime) const DATA_QUEUE: usize = 8;
 
 /// Messages that may wait for a shard besides data. Each batch in flight causes a few; a sender
 /// that finds the queue full keeps its message and takes no more data meanwhile.
-pub(super) const CONTROL_QUEUE: usize = 1_024;
+pub(in crate::runtime) const CONTROL_QUEUE: usize = 1_024;
 
 /// Longest sleep: the thread shows that it lives, and publishes its counters.
 const REST: Millis = 500;
@@ -36,7 +36,7 @@ const RETRY: Millis = 1;
 
 /// From the source.
 #[derive(Debug)]
-pub(super) enum Data {
+pub(in crate::runtime) enum Data {
     Records(RecordBatch),
     Barrier(Epoch),
     /// Everything of these partitions that was queued before has come by.
@@ -45,7 +45,7 @@ pub(super) enum Data {
 
 /// From anywhere, never held back.
 #[derive(Debug)]
-pub(super) enum Control {
+pub(in crate::runtime) enum Control {
     Answer(LookupAnswer),
     Peer(ShardId, PeerMessage),
     /// These partitions are gone: drop their queued records as they come, until [`Data::Release`],
@@ -54,7 +54,7 @@ pub(super) enum Control {
 }
 
 /// What a shard thread drives: [`crate::pipeline::Worker`], or a stand-in in tests.
-pub(super) trait Work: Send {
+pub(in crate::runtime) trait Work: Send {
     /// What it counts.
     type Counters: Clone + Send;
 
@@ -65,12 +65,12 @@ pub(super) trait Work: Send {
 }
 
 /// Asks the database and sends the answer to the shard's control queue.
-pub(super) trait Ask: Send {
+pub(in crate::runtime) trait Ask: Send {
     fn ask(&self, shard: ShardId, query: LookupQuery);
 }
 
 /// How a shard is connected.
-pub(super) struct Lines {
+pub(in crate::runtime) struct Lines {
     pub data: Receiver<Data>,
     pub control: Receiver<Control>,
     /// Control queues of all shards, by number.
@@ -81,7 +81,7 @@ pub(super) struct Lines {
     pub clock: Clock,
 }
 
-pub(super) struct Shard<W: Work> {
+pub(in crate::runtime) struct Shard<W: Work> {
     id: ShardId,
     work: W,
     writer: Box<dyn Writer>,
@@ -104,7 +104,7 @@ enum Next {
 }
 
 impl<W: Work> Shard<W> {
-    pub(super) fn new(
+    pub(in crate::runtime) fn new(
         id: ShardId,
         work: W,
         writer: Box<dyn Writer>,
@@ -125,7 +125,7 @@ impl<W: Work> Shard<W> {
     }
 
     /// Runs until the source has closed the data queue, or the process gives up.
-    pub(super) fn run(mut self) -> Result<()> {
+    pub(in crate::runtime) fn run(mut self) -> Result<()> {
         loop {
             if self.lines.abort.load(Ordering::Relaxed) {
                 return Ok(());
@@ -170,7 +170,6 @@ impl<W: Work> Shard<W> {
         select! {
             recv(self.lines.control) -> control => control.map_or(Next::Over, Next::Control),
             recv(self.lines.data) -> data => data.map_or(Next::Over, Next::Data),
-            recv(never::<()>()) -> _ => Next::Nothing,
             default(wait) => Next::Nothing,
         }
     }
@@ -261,7 +260,7 @@ impl<W: Work> Shard<W> {
         }
     }
 
-    fn view(&self) -> &super::board::ShardView<W::Counters> {
+    fn view(&self) -> &ShardView<W::Counters> {
         &self.board.shards[usize::from(self.id.0)]
     }
 
@@ -274,3 +273,6 @@ impl<W: Work> Shard<W> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
