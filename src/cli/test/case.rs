@@ -61,8 +61,11 @@ pub enum Action {
     /// The job stopped here.
     ExpectError(ExpectedError),
     /// Statements and hits per lookup table since the last one.
-    ExpectLookups(Vec<(Text, Vec<(Text, u64)>)>),
+    ExpectLookups(Vec<(Text, Counts)>),
 }
+
+/// Counts by name.
+pub type Counts = Vec<(Text, u64)>;
 
 /// One expected row.
 #[derive(Clone, Debug)]
@@ -309,7 +312,7 @@ fn expected_error(node: &Node) -> Result<ExpectedError, Fault> {
     })
 }
 
-fn expected_lookups(node: &Node) -> Result<Vec<(Text, Vec<(Text, u64)>)>, Fault> {
+fn expected_lookups(node: &Node) -> Result<Vec<(Text, Counts)>, Fault> {
     let wrong = |span: &Span| Fault::new(span, "'expect_lookups' is '{table: {statements: 1, hits: 3}}'");
     let mut tables = Vec::new();
     for table in node.as_map().ok_or_else(|| wrong(&node.span))? {

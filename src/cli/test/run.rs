@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::pipeline::driver::{Driver, Order, Setting};
 use crate::plan::{Plan, compile};
 
-use super::case::{Action, Case, CaseDefinition, Expected, ExpectedError, Step};
+use super::case::{Action, Case, CaseDefinition, Counts, Expected, ExpectedError, Step};
 use super::compare::compare;
 use super::output::{Reader, Row};
 use super::records::Feed;
@@ -240,7 +240,7 @@ impl Run<'_> {
         })
     }
 
-    fn expect_lookups(&mut self, expected: &[(Text, Vec<(Text, u64)>)]) -> Result<Option<Unmet>, Fault> {
+    fn expect_lookups(&mut self, expected: &[(Text, Counts)]) -> Result<Option<Unmet>, Fault> {
         let totals = self.lookup_totals();
         let (mut differences, mut right) = (Vec::new(), Vec::new());
         for (table, counts) in expected {
