@@ -65,8 +65,8 @@ pub struct LookupDefinition {
     pub alias: Option<Text>,
     /// `type`.
     pub join: Option<Text>,
-    /// `condition`.
-    pub condition: Text,
+    /// `condition`; `None` when it is missing or faulty, which is reported.
+    pub condition: Option<Text>,
 }
 
 /// What one file holds of a definition.
@@ -92,7 +92,8 @@ pub(super) fn read(root: &Node, faults: &mut Faults) -> Fragment {
     check_keys(entries, &TOP, "a definition", faults);
     for Entry { key, value } in entries {
         match key.written.as_str() {
-            "name" => fragment.name = text(value, "'name'", faults).cloned(),
+            // A name whose reference leads nowhere is kept, so that it is not missed as well.
+            "name" => fragment.name = text(value, "'name'", faults).or(value.as_text()).cloned(),
             "tables" => {
                 for entry in map(value, "'tables'", faults).unwrap_or_default() {
                     fragment.tables.extend(table(entry, faults));
@@ -167,7 +168,7 @@ fn stream(node: &Node, faults: &mut Faults) -> Option<StreamDefinition> {
     let key = Text::plain(&node.span, "from");
     let table =
         required(&key, node, "table", "'from'", faults).and_then(|node| text(node, "'table'", faults))?;
-    let alias = node.get("as").and_then(|node| text(node, "'as'", faults)).cloned();
+    let alias = node.get("as").and_then(|node| sql(node, "'as'", faults));
     Some(StreamDefinition { table: table.clone(), alias })
 }
 
@@ -183,9 +184,9 @@ fn lookup(step: &Node, faults: &mut Faults) -> Option<LookupDefinition> {
     };
     let table = table.and_then(|node| text(node, "'table'", faults)).cloned();
     let condition = condition.and_then(|node| sql(node, "'condition'", faults));
-    let mut optional = |name: &str| step.get(name).and_then(|node| text(node, name, faults)).cloned();
-    let (alias, join) = (optional("as"), optional("type"));
-    Some(LookupDefinition { table: table?, alias, join, condition: condition? })
+    let alias = step.get("as").and_then(|node| sql(node, "'as'", faults));
+    let join = step.get("type").and_then(|node| text(node, "'type'", faults)).cloned();
+    Some(LookupDefinition { table: table?, alias, join, condition })
 }
 
 fn required<'a>(key: &Text, node: &'a Node, name: &str, of: &str, faults: &mut Faults) -> Option<&'a Node> {

@@ -5,7 +5,8 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use super::definition::{self, Fragment};
-use super::{Definition, Fault, Faults, References, Span, parse_yaml};
+use super::yaml::read_yaml;
+use super::{Definition, Fault, Faults, Node, References, Span, Text, Value};
 
 /// A folder of definitions holds a handful of files; more is a wrong path.
 const FILES_MAX: usize = 1_000;
@@ -44,6 +45,30 @@ pub fn load_texts(texts: &[(String, String)], references: &References<'_>) -> Re
     merge_texts(name, texts, references)
 }
 
+/// Reads a definition that stands inside another document, such as a test case: `root` is a map whose
+/// keys are those of a definition and `others`. A definition without `name` gets `name`.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_inline(
+    root: &Node,
+    others: &[&str],
+    name: &str,
+    references: &References<'_>,
+) -> Result<Definition, Vec<Fault>> {
+    let mut root = root.clone();
+    if let Value::Map(entries) = &mut root.value {
+        entries.retain(|entry| !others.contains(&entry.key.written.as_str()));
+    }
+    let mut faults = Faults::default();
+    let mut unresolved = Vec::new();
+    references.resolve(&mut root, &mut unresolved);
+    faults.extend(unresolved);
+    let mut fragment = definition::read(&root, &mut faults);
+    fragment.name.get_or_insert_with(|| Text::plain(&root.span, name));
+    super::merge::merge(&root.span, vec![fragment], faults)
+}
+
 fn merge_texts(
     name: &str,
     texts: &[(String, String)],
@@ -54,11 +79,8 @@ fn merge_texts(
     let mut unreadable = false;
     for (file, text) in texts {
         match fragment(file, text, references, &mut faults) {
-            Ok(fragment) => fragments.push(fragment),
-            Err(found) => {
-                unreadable = true;
-                faults.extend(found);
-            }
+            Some(fragment) => fragments.push(fragment),
+            None => unreadable = true,
         }
     }
     if unreadable {
@@ -67,17 +89,14 @@ fn merge_texts(
     super::merge::merge(&Span::file(name), fragments, faults)
 }
 
-fn fragment(
-    file: &str,
-    text: &str,
-    references: &References<'_>,
-    faults: &mut Faults,
-) -> Result<Fragment, Vec<Fault>> {
-    let mut root = parse_yaml(file, text)?;
-    let mut unresolved = Vec::new();
-    references.resolve(&mut root, &mut unresolved);
-    faults.extend(unresolved);
-    Ok(definition::read(&root, faults))
+fn fragment(file: &str, text: &str, references: &References<'_>, faults: &mut Faults) -> Option<Fragment> {
+    let mut found = Vec::new();
+    let root = read_yaml(file, text, &mut found).map(|mut root| {
+        references.resolve(&mut root, &mut found);
+        root
+    });
+    faults.extend(found);
+    root.map(|root| definition::read(&root, faults))
 }
 
 /// The name to blame for the whole, and the texts with their names.

@@ -21,13 +21,28 @@ type Contents<'a> = dyn Fn(&str) -> Result<String, String> + 'a;
 pub struct References<'a> {
     variable: Box<Variable<'a>>,
     contents: Box<Contents<'a>>,
+    /// The value of variables that are not set and have no default; `None`: a fault.
+    placeholder: Option<&'static str>,
 }
 
 impl References<'static> {
     /// The environment and the files of this process.
     #[must_use]
     pub fn process() -> Self {
-        Self { variable: Box::new(environment), contents: Box::new(read) }
+        Self { variable: Box::new(environment), contents: Box::new(read), placeholder: None }
+    }
+}
+
+/// What a reference without a default stands for where nothing is connected to.
+const OFFLINE: &str = "offline";
+
+impl References<'static> {
+    /// Defaults where a reference has one and a placeholder elsewhere: for plans that connect to nothing.
+    #[must_use]
+    pub fn offline() -> Self {
+        let mut references = Self::new(|_| None, |_| Ok(OFFLINE.to_owned()));
+        references.placeholder = Some(OFFLINE);
+        references
     }
 }
 
@@ -37,7 +52,7 @@ impl<'a> References<'a> {
         variable: impl Fn(&str) -> Option<String> + 'a,
         contents: impl Fn(&str) -> Result<String, String> + 'a,
     ) -> Self {
-        Self { variable: Box::new(variable), contents: Box::new(contents) }
+        Self { variable: Box::new(variable), contents: Box::new(contents), placeholder: None }
     }
 
     /// Resolves every scalar of the tree.
@@ -102,7 +117,8 @@ impl<'a> References<'a> {
             Some((name, default)) => (name, Some(default)),
             None => (variable, None),
         };
-        (self.variable)(name).or_else(|| default.map(str::to_owned)).ok_or_else(|| {
+        let value = (self.variable)(name).or_else(|| default.or(self.placeholder).map(str::to_owned));
+        value.ok_or_else(|| {
             let help = format!("set it, or give a default: ${{env:{name}:-…}}");
             (format!("environment variable '{name}' is not set"), help)
         })

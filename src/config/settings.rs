@@ -1,1 +1,167 @@
 //! Settings of the process: defaults ← a settings file ← `LOOKASIDE__…` ← flags.
+//!
+//! `config/settings.yaml` holds every setting with its default and is built
+//! into the program. Unknown settings are refused, whoever sets them.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::Duration;
+
+use config::{Config, Environment, File, FileFormat};
+use serde::Deserialize;
+use serde::de::{self, Deserializer};
+use tracing_subscriber::EnvFilter;
+
+use crate::telemetry::LogFormat;
+
+use super::{Fault, Span, parse_duration};
+
+const DEFAULTS: &str = include_str!("../../config/settings.yaml");
+
+/// The settings file that is read when none is named, if it is there.
+pub const FILE: &str = "config/settings.yaml";
+
+/// Prefix of environment variables; `__` stands between the parts of a name.
+const PREFIX: &str = "LOOKASIDE";
+const SEPARATOR: &str = "__";
+
+/// Settings of the process.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    /// `http`.
+    pub http: Http,
+    /// `log`.
+    pub log: Log,
+    /// `shutdown`.
+    pub shutdown: Shutdown,
+}
+
+/// The HTTP face.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Http {
+    /// Address and port to listen on.
+    pub address: SocketAddr,
+}
+
+/// What is logged, and how.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Log {
+    /// Text for people or JSON for machines.
+    pub format: LogFormat,
+    /// A level, or levels per module: `info,lookaside::kafka=debug`.
+    #[serde(deserialize_with = "level")]
+    pub level: String,
+}
+
+/// How the process stops.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Shutdown {
+    /// Longest wait for rows on their way.
+    #[serde(deserialize_with = "duration")]
+    pub timeout: Duration,
+}
+
+impl Settings {
+    /// Reads the settings: `file` if one is named, else [`FILE`] if it is there; then the environment;
+    /// then `flags`, pairs such as `("http.address", "127.0.0.1:9000")`.
+    ///
+    /// # Errors
+    /// A file that cannot be read; settings that do not exist or do not fit.
+    pub fn load(file: Option<&Path>, flags: &[(&str, String)]) -> Result<Self, Vec<Fault>> {
+        Self::from_layers(file, None, flags)
+    }
+
+    fn from_layers(
+        file: Option<&Path>,
+        environment: Option<HashMap<String, String>>,
+        flags: &[(&str, String)],
+    ) -> Result<Self, Vec<Fault>> {
+        let defaults = File::from_str(DEFAULTS, FileFormat::Yaml);
+        let own = file.unwrap_or(Path::new(FILE));
+        let written = File::from(own).format(FileFormat::Yaml).required(file.is_some());
+        let environment = Environment::with_prefix(PREFIX)
+            .prefix_separator(SEPARATOR)
+            .separator(SEPARATOR)
+            .source(environment);
+        let layers = Config::builder().add_source(defaults).add_source(written).add_source(environment);
+        let layers =
+            flags.iter().try_fold(layers, |layers, (name, value)| layers.set_override(*name, value.as_str()));
+        let read = layers.and_then(|layers| layers.build()).and_then(Config::try_deserialize);
+        read.map_err(|error| vec![fault(own, &error)])
+    }
+}
+
+fn fault(file: &Path, error: &dyn fmt::Display) -> Fault {
+    let what = format!("settings: {error}");
+    let help = format!("settings come from {FILE}, variables that begin with {PREFIX}{SEPARATOR}, and flags");
+    Fault::new(&Span::file(&file.display().to_string()), what).help(help)
+}
+
+fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    parse_duration(&text).map_err(de::Error::custom)
+}
+
+fn level<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    match EnvFilter::try_new(&text) {
+        Ok(_) => Ok(text),
+        Err(error) => Err(de::Error::custom(format!("log.level: {error}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+
+    fn load(environment: &[(&str, &str)], flags: &[(&str, String)]) -> Result<Settings, Vec<Fault>> {
+        let environment = environment.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        Settings::from_layers(None, Some(environment.collect()), flags)
+    }
+
+    #[test]
+    fn defaults_are_those_of_the_file() {
+        let settings = load(&[], &[]).unwrap();
+        assert_eq!(settings.http.address, "0.0.0.0:8080".parse().unwrap());
+        assert_eq!(settings.log, Log { format: LogFormat::Text, level: "info".into() });
+        assert_eq!(settings.shutdown.timeout, Duration::from_secs(30));
+    }
+
+    #[test]
+    fn each_layer_covers_the_one_before() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        writeln!(file, "log: {{format: json, level: warn}}\nshutdown: {{timeout: 1 min}}").unwrap();
+        let environment = [("LOOKASIDE__LOG__LEVEL", "debug"), ("LOOKASIDE__HTTP__ADDRESS", "127.0.0.1:1")];
+        let environment =
+            environment.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let flags = [("http.address", "127.0.0.1:2".to_owned())];
+        let settings = Settings::from_layers(Some(file.path()), Some(environment), &flags).unwrap();
+        assert_eq!(settings.log, Log { format: LogFormat::Json, level: "debug".into() });
+        assert_eq!(settings.shutdown.timeout, Duration::from_secs(60));
+        assert_eq!(settings.http.address, "127.0.0.1:2".parse().unwrap());
+    }
+
+    #[test]
+    fn what_does_not_exist_or_fit_is_refused() {
+        let wrong = [
+            ("LOOKASIDE__HTTP__ADRESS", "127.0.0.1:1"),
+            ("LOOKASIDE__HTTP__ADDRESS", "nowhere"),
+            ("LOOKASIDE__LOG__FORMAT", "xml"),
+            ("LOOKASIDE__LOG__LEVEL", "lookaside=loud"),
+            ("LOOKASIDE__SHUTDOWN__TIMEOUT", "soon"),
+        ];
+        for (name, value) in wrong {
+            assert!(load(&[(name, value)], &[]).is_err(), "{name}={value}");
+        }
+        assert!(load(&[("LOOKASIDE_SERVICE_HOST", "10.0.0.1")], &[]).is_ok(), "other programs' variables");
+        assert!(Settings::load(Some(Path::new("/no/such/file.yaml")), &[]).is_err());
+    }
+}

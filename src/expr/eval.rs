@@ -3,11 +3,13 @@
 //! Nothing here allocates but function bodies and casts that build text, and
 //! those write into the caller's arena.
 
+use std::cmp::Ordering;
+
 use bumpalo::Bump;
 use smallvec::SmallVec;
 
-use super::ir::{Call, Comparison, Node, Nulls, Test};
-use super::{Columns, EvalError, arithmetic, cast};
+use super::ir::{Call, Comparison, Constant, Node, Nulls, Test};
+use super::{Columns, EvalError, arithmetic, cast, compare};
 use crate::error::Reason;
 use crate::model::Datum;
 
@@ -56,7 +58,8 @@ pub(super) fn value<'a, C: Columns + ?Sized>(
         | Node::Test(..)
         | Node::Compare(..)
         | Node::Distinct(_)
-        | Node::In(..) => Ok(truth(node, row, arena)?.map_or(Datum::Null, Datum::Bool)),
+        | Node::In(..)
+        | Node::InSorted(..) => Ok(truth(node, row, arena)?.map_or(Datum::Null, Datum::Bool)),
     }
 }
 
@@ -82,6 +85,13 @@ pub(super) fn truth<'a, C: Columns + ?Sized>(
                 (left, right) => left != right,
             }))
         }
+        Node::InSorted(input, sorted) => Ok(match value(input, row, arena)? {
+            Datum::Null => None,
+            wanted => {
+                let place = |item: &Constant| compare::order(item.datum(), wanted).unwrap_or(Ordering::Less);
+                Some(sorted.binary_search_by(place).is_ok())
+            }
+        }),
         Node::In(input, items) => contains(value(input, row, arena)?, items, row, arena),
         other => Ok(match value(other, row, arena)? {
             Datum::Bool(known) => Some(known),

@@ -105,6 +105,8 @@ pub(crate) enum Node {
     Distinct(Box<[Node; 2]>),
     /// The first value against the others: `v IN (a, b)`.
     In(Box<Node>, Box<[Node]>),
+    /// The value against many constants, none NULL, in ascending order.
+    InSorted(Box<Node>, Arc<[Constant]>),
     /// First result whose condition is TRUE, else the last node.
     Case(Box<[(Node, Node)]>, Box<Node>),
     /// First value that is not NULL.
@@ -232,12 +234,14 @@ impl fmt::Debug for Call {
 
 impl Node {
     /// Calls `visit` with each direct operand.
-    fn operands(&self, visit: &mut dyn FnMut(&Node)) {
+    fn operands<'n>(&'n self, visit: &mut dyn FnMut(&'n Node)) {
         match self {
             Self::Column(_) | Self::Constant(_) | Self::ProcessingTime => {}
-            Self::Not(input) | Self::Test(_, input) | Self::Negate(_, input) | Self::Cast(_, input) => {
-                visit(input)
-            }
+            Self::Not(input)
+            | Self::Test(_, input)
+            | Self::Negate(_, input)
+            | Self::Cast(_, input)
+            | Self::InSorted(input, _) => visit(input),
             Self::All(items) | Self::Any(items) | Self::Coalesce(items) | Self::Extreme(_, items) => {
                 items.iter().for_each(visit);
             }
@@ -263,9 +267,11 @@ impl Node {
     fn operands_mut(&mut self, visit: &mut dyn FnMut(&mut Node)) {
         match self {
             Self::Column(_) | Self::Constant(_) | Self::ProcessingTime => {}
-            Self::Not(input) | Self::Test(_, input) | Self::Negate(_, input) | Self::Cast(_, input) => {
-                visit(input)
-            }
+            Self::Not(input)
+            | Self::Test(_, input)
+            | Self::Negate(_, input)
+            | Self::Cast(_, input)
+            | Self::InSorted(input, _) => visit(input),
             Self::All(items) | Self::Any(items) | Self::Coalesce(items) | Self::Extreme(_, items) => {
                 items.iter_mut().for_each(visit);
             }
@@ -303,10 +309,33 @@ impl Node {
         self.operands_mut(&mut |operand| operand.renumber(new));
     }
 
-    /// Whether all operands are constants, so that the value can be computed now.
+    /// Puts another node in the place of every column.
+    pub(crate) fn substitute(&mut self, with: &dyn Fn(usize) -> Self) {
+        if let Self::Column(index) = self {
+            *self = with(*index);
+        } else {
+            self.operands_mut(&mut |operand| operand.substitute(with));
+        }
+    }
+
+    /// Whether the value depends on no column, and is not there yet.
     pub(crate) fn is_foldable(&self) -> bool {
-        let mut foldable = !matches!(self, Self::Column(_) | Self::Constant(_) | Self::ProcessingTime);
-        self.operands(&mut |operand| foldable &= matches!(operand, Self::Constant(_)));
-        foldable
+        !matches!(self, Self::Constant(_)) && self.is_column_free()
+    }
+
+    fn is_column_free(&self) -> bool {
+        let mut free = !matches!(self, Self::Column(_) | Self::ProcessingTime);
+        self.operands(&mut |operand| free = free && operand.is_column_free());
+        free
+    }
+
+    /// The largest parts that could have been computed when the expression was
+    /// compiled, but have no value.
+    pub(crate) fn collect_hopeless<'n>(&'n self, found: &mut Vec<&'n Node>) {
+        if self.is_foldable() {
+            found.push(self);
+            return;
+        }
+        self.operands(&mut |operand| operand.collect_hopeless(found));
     }
 }

@@ -81,4 +81,6 @@ impl Columns for [Datum<'_>] {
 }
 
 #[cfg(test)]
+mod stress;
+#[cfg(test)]
 mod tests;

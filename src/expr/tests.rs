@@ -49,24 +49,39 @@ fn arithmetic_keeps_types_and_refuses_to_wrap() {
     assert_eq!(constant("1 + 3000000000"), "Int(3000000001) BIGINT NOT NULL");
     assert_eq!(constant("7 / 2.0"), "Decimal(3.500000) DECIMAL(17, 6) NOT NULL");
     assert_eq!(constant("1.5 + 1"), "Decimal(2.5) DECIMAL(12, 1) NOT NULL");
-    assert_eq!(
-        constant("2147483647 + 1"),
-        "arithmetic_overflow: 2147483647 + 1 is not within -2147483648 to 2147483647"
-    );
+    let row = [Datum::Int(2_147_483_647)];
+    let message = "arithmetic_overflow: 2147483647 + 1 is not within -2147483648 to 2147483647";
+    assert_eq!(eval("user_id + 1", &row), message);
     assert_eq!(constant("-9223372036854775808"), "Int(-9223372036854775808) BIGINT NOT NULL");
-    assert_eq!(constant("1 / 0"), "division_by_zero: 1 is divided by zero");
+    assert_eq!(eval("user_id / 0", &row), "division_by_zero: 2147483647 is divided by zero");
 }
 
 #[test]
 fn logic_is_three_valued_and_stops_early() {
     assert_eq!(constant("TRUE AND UNKNOWN"), "Null BOOLEAN");
     assert_eq!(constant("FALSE AND 1 / 0 = 1"), "Bool(false) BOOLEAN NOT NULL");
-    assert_eq!(constant("1 / 0 = 1 AND FALSE"), "division_by_zero: 1 is divided by zero");
+    assert_eq!(eval("1 / user_id = 1 AND FALSE", &[Datum::Int(0)]), "division_by_zero: 1 is divided by zero");
     assert_eq!(constant("1 IN (2, NULL)"), "Null BOOLEAN");
     assert_eq!(constant("1 NOT IN (1, NULL)"), "Bool(false) BOOLEAN");
     assert_eq!(constant("5 BETWEEN SYMMETRIC 9 AND 1"), "Bool(true) BOOLEAN NOT NULL");
     assert_eq!(constant("CASE WHEN TRUE THEN 1 ELSE 1 / 0 END"), "Int(1) INT NOT NULL");
     assert_eq!(constant("NOT 1 = 2 AND 1 != 2"), "Bool(true) BOOLEAN NOT NULL");
+}
+
+#[test]
+fn a_long_list_is_searched() {
+    let numbers: Vec<String> = (0..50).map(|i| (i * 37 % 101).to_string()).collect();
+    let list = format!("user_id IN ({})", numbers.join(", "));
+    for (value, found) in
+        [(0, true), (37, true), (1, numbers.contains(&"1".to_owned())), (101, false), (-1, false)]
+    {
+        assert_eq!(eval(&list, &[Datum::Int(value)]), format!("Bool({found}) BOOLEAN NOT NULL"));
+    }
+    let names = "name NOT IN ('g', 'b', 'a', 'f', 'c', 'e', 'd', 'h', 'é')";
+    let row = |name| [Datum::Null, Datum::Null, name];
+    assert_eq!(eval(names, &row(Datum::Str("é"))), "Bool(false) BOOLEAN");
+    assert_eq!(eval(names, &row(Datum::Str("ee"))), "Bool(true) BOOLEAN");
+    assert_eq!(eval(names, &row(Datum::Null)), "Null BOOLEAN");
 }
 
 #[test]
@@ -142,6 +157,17 @@ fn faults_say_where_and_what_to_write() {
 }
 
 #[test]
+fn what_has_no_value_for_any_row_is_refused_at_once() {
+    let fault = |text: &str| compile(text).unwrap_err().message;
+    assert_eq!(fault("amount + 1 / 0"), "1 is divided by zero (division_by_zero)");
+    assert_eq!(
+        fault("CASE WHEN flag THEN CAST('x' AS INT) ELSE 5 END"),
+        "CHAR(1) 'x' has no value as INT (cast_failed)"
+    );
+    assert_eq!(constant("CASE WHEN FALSE THEN CAST('x' AS INT) ELSE 5 END"), "Int(5) INT NOT NULL");
+}
+
+#[test]
 fn types_are_read_as_ddl_writes_them() {
     for (text, shown) in [
         ("int", "INT"),
@@ -181,4 +207,157 @@ fn a_long_chain_of_conditions_is_no_deep_tree() {
     assert!(compile(&deep).is_err());
     let sum = vec!["user_id"; 5000].join(" + ");
     assert!(compile(&sum).is_err());
+}
+
+#[test]
+fn words_that_sql_knows_are_still_names_of_columns() {
+    let names = [
+        "timestamp",
+        "date",
+        "time",
+        "value",
+        "key",
+        "user",
+        "position",
+        "offset",
+        "partition",
+        "interval",
+        "year",
+        "left",
+        "map",
+        "row",
+        "array",
+        "type",
+        "name",
+        "order_amount",
+        "currentDate",
+        "unknown",
+        "topic",
+        "cast",
+    ];
+    let column = |name: &&str| Column {
+        qualifier: "t".to_owned(),
+        name: (*name).to_owned(),
+        ty: Type::Int.not_null(),
+    };
+    let scope = Scope { columns: names.iter().map(column).collect() };
+    for (i, name) in names.iter().enumerate() {
+        let qualified = Expression::compile(&format!("t.{name}"), &scope, &settings());
+        assert_eq!(qualified.map(|e| e.as_column()), Ok(Some(i)), "t.{name}");
+        let quoted = Expression::compile(&format!("`{name}` + 1"), &scope, &settings());
+        assert_eq!(quoted.map(|e| e.columns()), Ok(vec![i]), "`{name}`");
+        if *name == "interval" {
+            continue; // begins a literal
+        }
+        let bare = Expression::compile(name, &scope, &settings());
+        assert_eq!(bare.map(|e| e.as_column()), Ok(Some(i)), "{name}");
+    }
+}
+
+#[test]
+fn operators_of_other_systems_are_refused_by_name() {
+    let fault = |text: &str| compile(text).unwrap_err().to_string();
+    assert_eq!(fault("user_id == 1"), "there is no operator ==; write =");
+    assert_eq!(fault("user_id <=> 1"), "there is no operator <=>");
+    assert_eq!(fault("user_id::BIGINT"), "this way to cast is not Flink's; use CAST or TRY_CAST");
+    assert_eq!(fault("name ILIKE 'a%'"), "there is no operator ILIKE; use LOWER(x) LIKE …");
+    assert_eq!(fault("user_id IN (SELECT 1)"), "IN takes a list of values here, not a query");
+    assert_eq!(
+        fault("COUNT(*)"),
+        "COUNT is not called with plain arguments; aggregates and windows are not scalar expressions"
+    );
+    assert_eq!(fault("LENGTH(name)"), "there is no function LENGTH; did you mean CHAR_LENGTH?");
+    assert_eq!(
+        fault("NOW()"),
+        "NOW is not supported: functions for the current time (a result must not depend on when it is computed) are not part of this version"
+    );
+}
+
+#[test]
+fn nesting_up_to_the_limit_fits_the_stack() {
+    for (open, close) in
+        [("(", ")"), ("ABS(", ")"), ("CASE WHEN user_id = 1 THEN 1 ELSE ", " END"), ("- ", "")]
+    {
+        for depth in [20, 40, 80, 160, 1000] {
+            let text = format!("{}user_id{}", open.repeat(depth), close.repeat(depth));
+            if let Ok(expression) = compile(&text) {
+                let arena = Bump::new();
+                assert!(expression.eval(&[Datum::Int(7)][..], &arena).is_ok());
+            } else {
+                assert!(depth > 40, "{open} {depth}");
+            }
+        }
+    }
+}
+
+/// Pieces that random expressions are made of.
+const PIECES: [&str; 48] = [
+    "user_id",
+    "amount",
+    "name",
+    "u.id",
+    "flag",
+    "NULL",
+    "TRUE",
+    "UNKNOWN",
+    "1",
+    "0",
+    "-7",
+    "2.5",
+    "1e3",
+    "'a'",
+    "'12'",
+    "x'0a'",
+    "9223372036854775807",
+    "(",
+    ")",
+    "+",
+    "-",
+    "*",
+    "/",
+    "%",
+    "||",
+    "=",
+    "<>",
+    "<",
+    "AND",
+    "OR",
+    "NOT",
+    "IS NULL",
+    "IN (1, 2)",
+    "BETWEEN 1 AND",
+    "LIKE",
+    "CASE WHEN",
+    "THEN",
+    "ELSE",
+    "END",
+    "CAST(",
+    "AS INT)",
+    "AS DECIMAL(5,2))",
+    "TRY_CAST(",
+    "INTERVAL '1' DAY",
+    "DATE '2024-01-31'",
+    "COALESCE(",
+    ",",
+    "ROUND(",
+];
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn no_text_and_no_row_brings_the_engine_down(
+        picks in proptest::collection::vec(0..PIECES.len(), 1..14),
+        id in proptest::prelude::any::<i32>(),
+        amount in proptest::prelude::any::<i64>(),
+        name in ".*",
+    ) {
+        let text: Vec<&str> = picks.iter().map(|i| PIECES[*i]).collect();
+        if let Ok(expression) = compile(&text.join(" ")) {
+            let row =
+                [Datum::Int(id.into()), Datum::Int(amount), Datum::Str(&name), Datum::Null, Datum::Bool(true)];
+            let arena = Bump::new();
+            let _ = expression.eval(&row[..], &arena);
+        }
+    }
 }

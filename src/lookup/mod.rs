@@ -1,1 +1,335 @@
-//! Placeholder.
+//! Lookups: each stream row meets the rows of the dimension tables, in turn.
+//!
+//! A row first passes the condition on the stream side, then its key is built
+//! and asked for: the cache answers, or a request under way, or the database.
+//! Rows wait in their batch until the batch's last answer is there; several
+//! batches wait at the same time. Then the answered rows pass the rest of the
+//! condition, LEFT pads what has no match, and the batch goes to the next
+//! lookup. Flink: `LookupJoinRunner`, with the cache of FLIP-221.
+//!
+//! With `lookup.enable_hash` a key is asked for at the shard that owns it, so
+//! that each shard caches its own part of the table: keys travel, rows stay,
+//! and so the order of a primary key is never at risk.
+//!
+//! Nothing here does I/O: questions leave as [`Outgoing`], answers come back
+//! through [`Lookups::answered`] and [`Lookups::peer`].
+
+mod batch;
+mod cache;
+mod counters;
+mod exchange;
+mod index;
+mod key;
+mod messages;
+mod requests;
+mod step;
+
+pub use batch::{DimensionRef, JoinBatch};
+pub use cache::Answer;
+pub use counters::LookupCounters;
+pub use messages::{
+    Ask, AskedKey, DimensionRows, LookupAnswer, LookupKey, LookupQuery, Outcome, Outgoing, PeerLookup, Reply,
+};
+
+use std::collections::HashMap;
+
+use bumpalo::Bump;
+
+use crate::clock::Millis;
+use crate::error::{Result, RowFault};
+use crate::expr::EvalError;
+use crate::keygroup::KeyGroups;
+use crate::model::ShardId;
+use crate::plan::{JoinKind, JoinedLayout, JoinedRow, Plan};
+
+use batch::{Asked, Row};
+use exchange::{Gather, Served};
+use requests::Waiter;
+use step::{Asking, Question, Step};
+
+/// An answer for a batch of this shard.
+#[derive(Debug)]
+pub struct Resolved {
+    /// The batch.
+    pub batch: u64,
+    /// The answer's number in it.
+    pub number: u32,
+    /// The answer.
+    pub outcome: Outcome,
+}
+
+/// All lookups of one shard.
+#[derive(Debug)]
+pub struct Lookups {
+    shard: ShardId,
+    layout: JoinedLayout,
+    steps: Vec<Step>,
+    /// Questions to other shards: the batch, and the numbers of the answers in it.
+    asked: HashMap<u64, (u64, Vec<u32>)>,
+    served: Served,
+    gather: Gather,
+    outgoing: Vec<Outgoing>,
+    /// Numbers batches, questions and statements.
+    next: u64,
+    scratch: Bump,
+    key: Vec<u8>,
+    rows: Vec<Row>,
+    dimensions: Vec<DimensionRef>,
+}
+
+impl Lookups {
+    /// The lookups of `plan` in shard `shard`, with empty caches.
+    ///
+    /// # Errors
+    /// A constant key without a value, or a key type that cannot be hashed: [`crate::error::Kind::Definition`].
+    pub fn new(plan: &Plan, shard: ShardId, groups: KeyGroups) -> Result<Self> {
+        let step = |lookup| Step::new(lookup, groups, plan.options.key_hash);
+        Ok(Self {
+            shard,
+            layout: JoinedLayout::of(plan),
+            steps: plan.lookups.iter().map(step).collect::<Result<_>>()?,
+            asked: HashMap::new(),
+            served: Served::default(),
+            gather: Gather::default(),
+            outgoing: Vec::new(),
+            next: 1,
+            scratch: Bump::new(),
+            key: Vec::new(),
+            rows: Vec::new(),
+            dimensions: Vec::new(),
+        })
+    }
+
+    /// Number of lookups.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+
+    /// What the counters of each lookup say.
+    #[must_use]
+    pub fn counters(&self) -> Vec<LookupCounters> {
+        self.steps.iter().map(Step::counters).collect()
+    }
+
+    /// Takes a fresh batch as far as it gets without waiting.
+    pub fn start(&mut self, batch: &mut JoinBatch, arena: &[u8], now: Millis) {
+        if !batch.is_done() {
+            self.ask(batch, arena, now);
+            self.advance(batch, arena, now);
+        }
+    }
+
+    /// Takes a batch further if all its answers are there.
+    pub fn advance(&mut self, batch: &mut JoinBatch, arena: &[u8], now: Millis) {
+        while !batch.is_waiting() && !batch.is_done() {
+            self.join(batch, arena);
+            if !batch.is_done() {
+                self.ask(batch, arena, now);
+            }
+        }
+    }
+
+    /// Asks for the keys of all rows at the batch's current step.
+    fn ask(&mut self, batch: &mut JoinBatch, arena: &[u8], now: Millis) {
+        let run = self.next;
+        self.next += 1;
+        for at in 0..batch.len() {
+            let asked = match self.ask_row(batch, at, arena, (run, now)) {
+                Ok(asked) => asked,
+                Err(fault) => {
+                    batch.faults.push((batch.source(at).unwrap_or_default(), fault));
+                    Asked::Faulty
+                }
+            };
+            if let Some(row) = batch.rows.get_mut(at) {
+                row.asked = asked;
+            }
+        }
+        for mut group in self.gather.take() {
+            let id = self.next;
+            self.next += 1;
+            (group.ask.lookup, group.ask.id) = (batch.step, id);
+            self.asked.insert(id, (batch.id, group.numbers));
+            self.outgoing.push(Outgoing::ToShard(group.owner, PeerLookup::Ask(group.ask)));
+        }
+    }
+
+    fn ask_row(
+        &mut self,
+        batch: &mut JoinBatch,
+        at: usize,
+        arena: &[u8],
+        (run, now): (u64, Millis),
+    ) -> Result<Asked, RowFault> {
+        let Some(step) = self.steps.get_mut(batch.step) else { return Ok(Asked::Nothing) };
+        self.scratch.reset();
+        let owner = {
+            let parts = batch.parts(at, arena, &self.scratch);
+            let row = JoinedRow { layout: &self.layout, parts };
+            if !step.pre_filter_holds(&row, &self.scratch)? {
+                step.counters.pre_filtered += 1;
+                return Ok(Asked::Nothing);
+            }
+            let Some(key) = step.key.build(&row, &self.scratch)? else {
+                step.counters.no_key += 1;
+                return Ok(Asked::Nothing);
+            };
+            self.key.clear();
+            step.key.pack(key, &mut self.key);
+            step.owner.as_mut().map(|owner| owner.shard(key))
+        };
+        let next = u32::try_from(batch.answers.len()).unwrap_or(u32::MAX);
+        if let Some(owner) = owner
+            && owner != self.shard
+        {
+            let number = self.gather.add(owner, &self.key, next);
+            if number == next {
+                batch.answers.push(Outcome::Waiting);
+                batch.waiting += 1;
+            }
+            return Ok(Asked::Answer(number));
+        }
+        let waiter = Waiter::Batch { batch: batch.id, number: next };
+        let number = match step.ask(&self.key, Question { run, next, waiter, rows: 1 }, now) {
+            Asking::Known(number) => return Ok(Asked::Answer(number)),
+            Asking::Hit(answer) => {
+                batch.answers.push(Outcome::Rows(answer));
+                next
+            }
+            Asking::Waiting => {
+                batch.answers.push(Outcome::Waiting);
+                batch.waiting += 1;
+                next
+            }
+        };
+        Ok(Asked::Answer(number))
+    }
+
+    /// Joins every row with its answer; the batch is then one step further.
+    fn join(&mut self, batch: &mut JoinBatch, arena: &[u8]) {
+        self.rows.clear();
+        self.dimensions.clear();
+        for at in 0..batch.len() {
+            if let Err((source, fault)) = self.join_row(batch, at, arena) {
+                batch.faults.push((source, fault));
+            }
+        }
+        std::mem::swap(&mut batch.rows, &mut self.rows);
+        std::mem::swap(&mut batch.dimensions, &mut self.dimensions);
+        batch.step += 1;
+    }
+
+    fn join_row(&mut self, batch: &JoinBatch, at: usize, arena: &[u8]) -> Result<(), (u32, RowFault)> {
+        let (Some(step), Some(row)) = (self.steps.get(batch.step), batch.rows.get(at)) else { return Ok(()) };
+        let source = row.source;
+        let mut matched = false;
+        let mut push = |dimension| {
+            self.rows.push(Row { source, asked: Asked::Nothing });
+            self.dimensions.extend_from_slice(batch.dimensions(at));
+            self.dimensions.push(dimension);
+        };
+        match row.asked {
+            Asked::Faulty => return Ok(()),
+            Asked::Nothing => {}
+            Asked::Answer(number) => match batch.answers.get(number as usize) {
+                Some(Outcome::Failed(fault)) => return Err((source, RowFault::clone(fault))),
+                Some(Outcome::Rows(answer)) => {
+                    for (i, dimension) in answer.rows.iter().enumerate() {
+                        if step.residual.is_some() {
+                            self.scratch.reset();
+                            let before = batch.parts(at, arena, &self.scratch);
+                            let parts = self.scratch.alloc_slice_fill_with(before.len() + 1, |part| {
+                                before.get(part).copied().unwrap_or(dimension)
+                            });
+                            let joined = JoinedRow { layout: &self.layout, parts };
+                            if !step.residual_holds(&joined, &self.scratch).map_err(|f| (source, f))? {
+                                continue;
+                            }
+                        }
+                        matched = true;
+                        push(DimensionRef::new(number, i));
+                    }
+                }
+                Some(Outcome::Waiting) | None => {}
+            },
+        }
+        if !matched && step.join == JoinKind::Left {
+            push(DimensionRef::PADDED);
+        }
+        Ok(())
+    }
+
+    /// Takes an answer of the database.
+    pub fn answered(&mut self, answer: LookupAnswer, now: Millis, resolved: &mut Vec<Resolved>) {
+        let Some(step) = self.steps.get_mut(answer.lookup) else { return };
+        let Some(requests) = step.requests.answered(answer.id) else { return };
+        for (outcome, waiters) in step.receive(requests, answer.rows, now) {
+            for waiter in waiters {
+                let outcome = outcome.clone();
+                match waiter {
+                    Waiter::Batch { batch, number } => resolved.push(Resolved { batch, number, outcome }),
+                    Waiter::Peer { shard, ask, position } => {
+                        let reply = self.served.resolve(shard, ask, position, outcome);
+                        self.outgoing
+                            .extend(reply.map(|reply| Outgoing::ToShard(shard, PeerLookup::Reply(reply))));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes a message of another shard.
+    pub fn peer(&mut self, from: ShardId, message: PeerLookup, now: Millis, resolved: &mut Vec<Resolved>) {
+        match message {
+            PeerLookup::Ask(ask) => self.serve(from, &ask, now),
+            PeerLookup::Reply(reply) => {
+                let Some((batch, numbers)) = self.asked.remove(&reply.id) else { return };
+                let outcomes = numbers.into_iter().zip(reply.outcomes);
+                resolved.extend(outcomes.map(|(number, outcome)| Resolved { batch, number, outcome }));
+            }
+        }
+    }
+
+    fn serve(&mut self, from: ShardId, ask: &Ask, now: Millis) {
+        let Some(step) = self.steps.get_mut(ask.lookup) else { return };
+        let run = self.next;
+        self.next += 1;
+        let mut outcomes: Vec<Outcome> = Vec::with_capacity(ask.keys.len());
+        for (position, asked) in (0_u32..).zip(&ask.keys) {
+            let waiter = Waiter::Peer { shard: from, ask: ask.id, position };
+            let question = Question { run, next: position, waiter, rows: asked.rows };
+            outcomes.push(match step.ask(asked.key.of(&ask.arena), question, now) {
+                Asking::Hit(answer) => Outcome::Rows(answer),
+                Asking::Waiting => Outcome::Waiting,
+                // Keys of one question are distinct, so no earlier one has this answer.
+                Asking::Known(number) => outcomes.get(number as usize).cloned().unwrap_or(Outcome::Waiting),
+            });
+        }
+        let reply = self.served.open(from, ask.id, outcomes);
+        self.outgoing.extend(reply.map(|reply| Outgoing::ToShard(from, PeerLookup::Reply(reply))));
+    }
+
+    /// Sends the requests that may leave now, and hands out everything that wants to leave.
+    pub fn outgoing(&mut self) -> std::vec::Drain<'_, Outgoing> {
+        for (lookup, step) in self.steps.iter_mut().enumerate() {
+            while let Some(query) = step.requests.next_query(lookup, self.next) {
+                self.next += 1;
+                step.counters.statements += 1;
+                step.counters.keys += query.keys.len() as u64;
+                self.outgoing.push(Outgoing::Query(query));
+            }
+        }
+        self.outgoing.drain(..)
+    }
+}
+
+fn fault_in(table: &str, error: EvalError) -> RowFault {
+    RowFault::new(error.reason, format!("condition of the lookup in table {table}: {}", error.detail))
+}

@@ -146,7 +146,54 @@ pub struct RowRecord {
     pub row: Slice,
 }
 
+/// A point of an [`OutputBatch`] to go back to.
+#[derive(Clone, Copy, Debug)]
+pub struct OutputMark {
+    arena: usize,
+    rows: u64,
+}
+
 impl OutputBatch {
+    /// An empty batch of the same form.
+    #[must_use]
+    pub fn successor(&self) -> Self {
+        let payload = match &self.payload {
+            Payload::Records(_) => Payload::Records(Vec::new()),
+            Payload::Rows(_) => Payload::Rows(Vec::new()),
+            Payload::Text { .. } => Payload::Text { rows: 0 },
+            Payload::Count(_) => Payload::Count(0),
+        };
+        Self { arena: Vec::new(), payload }
+    }
+
+    /// Makes room for `rows` more rows of `bytes` bytes each, so that a batch of the usual size does not grow
+    /// by copying.
+    pub fn reserve(&mut self, rows: usize, bytes: usize) {
+        self.arena.reserve(rows.saturating_mul(bytes));
+        match &mut self.payload {
+            Payload::Records(records) => records.reserve(rows),
+            Payload::Rows(kept) => kept.reserve(rows),
+            Payload::Text { .. } | Payload::Count(_) => {}
+        }
+    }
+
+    /// The batch as it is now.
+    #[must_use]
+    pub fn mark(&self) -> OutputMark {
+        OutputMark { arena: self.arena.len(), rows: self.rows() }
+    }
+
+    /// Takes back what was added since `mark`: all rows of a change go out, or none.
+    pub fn roll_back(&mut self, mark: OutputMark) {
+        self.arena.truncate(mark.arena);
+        let rows = usize::try_from(mark.rows).unwrap_or(usize::MAX);
+        match &mut self.payload {
+            Payload::Records(records) => records.truncate(rows),
+            Payload::Rows(kept) => kept.truncate(rows),
+            Payload::Text { rows } | Payload::Count(rows) => *rows = mark.rows,
+        }
+    }
+
     /// Number of rows.
     #[must_use]
     pub fn rows(&self) -> u64 {

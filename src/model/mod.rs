@@ -23,7 +23,9 @@ mod timestamp;
 mod types;
 mod value;
 
-pub use batch::{EncodedRecord, Header, OutputBatch, Payload, Record, RecordBatch, RowRecord, Slice};
+pub use batch::{
+    EncodedRecord, Header, OutputBatch, OutputMark, Payload, Record, RecordBatch, RowRecord, Slice,
+};
 pub use change::RowKind;
 pub use datum::Datum;
 pub use decimal::Decimal;

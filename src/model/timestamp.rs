@@ -30,7 +30,7 @@ impl Timestamp {
             return Self { millis: self.millis, nanos: self.nanos / unit * unit };
         }
         let unit = 10_i64.pow(u32::from(3 - precision));
-        Self { millis: self.millis.div_euclid(unit) * unit, nanos: 0 }
+        Self { millis: self.millis.saturating_sub(self.millis.rem_euclid(unit)), nanos: 0 }
     }
 
     /// Nanoseconds within the second, 0 ..= 999_999_999.

@@ -40,29 +40,36 @@ pub enum Value {
 }
 
 impl Value {
+    /// This value as a [`Datum`]; `nested` is its byte form ([`nested::encode`]), read for ARRAY, MAP and ROW
+    /// alone.
+    #[must_use]
+    pub fn datum<'a>(&'a self, nested: &'a [u8]) -> Datum<'a> {
+        match self {
+            Self::Null => Datum::Null,
+            Self::Bool(v) => Datum::Bool(*v),
+            Self::Int(v) => Datum::Int(*v),
+            Self::Float(v) => Datum::Float(*v),
+            Self::Double(v) => Datum::Double(*v),
+            Self::Decimal(v) => Datum::Decimal(*v),
+            Self::Str(v) => Datum::Str(v),
+            Self::Bytes(v) => Datum::Bytes(v),
+            Self::Date(v) => Datum::Date(*v),
+            Self::Time(v) => Datum::Time(*v),
+            Self::Timestamp(v) => Datum::Timestamp(*v),
+            Self::Months(v) => Datum::Months(*v),
+            Self::Millis(v) => Datum::Millis(*v),
+            Self::Array(_) | Self::Map(_) | Self::Row(_) => Datum::Nested(nested),
+        }
+    }
+
     /// Calls `use_it` with this value as a [`Datum`]; nested values are
     /// encoded for the time of the call.
     pub fn with_datum<R>(&self, use_it: impl FnOnce(Datum<'_>) -> R) -> R {
-        match self {
-            Self::Null => use_it(Datum::Null),
-            Self::Bool(v) => use_it(Datum::Bool(*v)),
-            Self::Int(v) => use_it(Datum::Int(*v)),
-            Self::Float(v) => use_it(Datum::Float(*v)),
-            Self::Double(v) => use_it(Datum::Double(*v)),
-            Self::Decimal(v) => use_it(Datum::Decimal(*v)),
-            Self::Str(v) => use_it(Datum::Str(v)),
-            Self::Bytes(v) => use_it(Datum::Bytes(v)),
-            Self::Date(v) => use_it(Datum::Date(*v)),
-            Self::Time(v) => use_it(Datum::Time(*v)),
-            Self::Timestamp(v) => use_it(Datum::Timestamp(*v)),
-            Self::Months(v) => use_it(Datum::Months(*v)),
-            Self::Millis(v) => use_it(Datum::Millis(*v)),
-            Self::Array(_) | Self::Map(_) | Self::Row(_) => {
-                let mut bytes = Vec::new();
-                nested::encode(self, &mut bytes);
-                use_it(Datum::Nested(&bytes))
-            }
+        let mut bytes = Vec::new();
+        if matches!(self, Self::Array(_) | Self::Map(_) | Self::Row(_)) {
+            nested::encode(self, &mut bytes);
         }
+        use_it(self.datum(&bytes))
     }
 }
 

@@ -9,18 +9,20 @@
 //!
 //! Arrival order alone counts; event time and Kafka timestamps do not.
 
+mod counters;
 mod bundle;
 mod decide;
 
+pub use counters::NormalizeCounters;
 pub use decide::{Decision, Incoming, Suppressed, decide};
 
 use bumpalo::Bump;
 
 use crate::clock::Millis;
 use crate::error::{Reason, RowFault};
-use crate::expr::Expression;
-use crate::model::{PartitionId, PartitionTable, RowLayout, Slice};
-use crate::plan::{NormalizePlan, PackedRow};
+use crate::expr::{Columns, EvalError, Expression};
+use crate::model::{Datum, PartitionId, PartitionTable, RowLayout, Slice};
+use crate::plan::{NormalizePlan, PackedRow, SourcePlan};
 use crate::state::{KeyedState, NewRow, Place, SentMark, StateCounts, StateKey};
 
 use bundle::{Bundle, Bundled};
@@ -41,10 +43,20 @@ pub struct Arrival {
     pub incoming: Incoming,
     /// Packed primary key.
     pub key: Slice,
-    /// Packed stream row; of a delete only the key columns count.
+    /// Packed stream row; of a delete it does not count.
     pub row: Slice,
     /// Where it stands.
     pub origin: Origin,
+    /// Of [`Normalizer::locate`].
+    pub located: Located,
+}
+
+/// Hash of a key, and where its entry stood. Locating all keys of a batch before the first is processed lets
+/// the processor fetch many entries at a time instead of waiting for each.
+#[derive(Clone, Copy, Debug)]
+pub struct Located {
+    hash: u64,
+    place: Option<Place>,
 }
 
 /// What happened to a key.
@@ -70,6 +82,24 @@ pub struct Change {
     pub origin: Origin,
 }
 
+impl Change {
+    /// A row of an append-only source: nothing went before, and nothing is kept.
+    #[must_use]
+    pub fn appended(row: Slice, origin: Origin) -> Self {
+        Self {
+            key: Slice::default(),
+            hash: 0,
+            place: None,
+            after: Some(row),
+            before: None,
+            is_update: false,
+            fresh: false,
+            doubt: false,
+            origin,
+        }
+    }
+}
+
 /// Changes in order, with the bytes they point into.
 #[derive(Debug, Default)]
 pub struct Changes {
@@ -88,34 +118,14 @@ pub struct RecordFault {
     pub fault: RowFault,
 }
 
-/// How often each decision was taken.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct NormalizeCounters {
-    /// `+I`.
-    pub inserts: u64,
-    /// `-U` and `+U`.
-    pub updates: u64,
-    /// `-D`.
-    pub deletes: u64,
-    /// Equal rows.
-    pub equal: u64,
-    /// Deletes of unknown keys.
-    pub unknown_deletes: u64,
-    /// Rows that fail the filter while nothing was stored for their key.
-    pub filtered: u64,
-    /// Rows whose key fails the key filter.
-    pub key_filtered: u64,
-    /// Records that a later one of the same bundle replaced.
-    pub bundled: u64,
-    /// Records that rebuilt state.
-    pub rebuilt: u64,
-}
-
 /// ChangelogNormalize of one shard, with its state.
 #[derive(Debug)]
 pub struct Normalizer {
     state: Box<dyn KeyedState>,
     layout: RowLayout,
+    key_layout: RowLayout,
+    /// Positions of the key columns in the stream row.
+    primary_key: Vec<usize>,
     key_filter: Option<Expression>,
     filter: Option<Expression>,
     ttl: Option<Millis>,
@@ -126,18 +136,20 @@ pub struct Normalizer {
 }
 
 impl Normalizer {
-    /// A normalizer for rows of `layout` over an empty or restored state.
+    /// A normalizer for the rows of `source` over an empty or restored state.
     #[must_use]
     pub fn new(
         plan: &NormalizePlan,
-        layout: RowLayout,
+        source: &SourcePlan,
         state: Box<dyn KeyedState>,
         partitions: PartitionTable,
     ) -> Self {
         Self {
             partitions,
             state,
-            layout,
+            layout: source.layout(),
+            key_layout: source.key_layout(),
+            primary_key: plan.primary_key.clone(),
             key_filter: plan.key_filter.clone(),
             filter: plan.filter.clone(),
             ttl: plan.ttl.map(|ttl| i64::try_from(ttl.as_millis()).unwrap_or(i64::MAX)),
@@ -153,14 +165,13 @@ impl Normalizer {
     /// The key is known from another partition, or a filter has no value for the row.
     pub fn push(&mut self, arrival: Arrival, now: Millis, out: &mut Changes) -> Result<(), RecordFault> {
         let here = |fault| RecordFault { origin: arrival.origin, fault };
-        if !self.key_passes(arrival.row.of(&out.arena)).map_err(here)? {
+        if !self.key_passes(arrival.key.of(&out.arena)).map_err(here)? {
             self.counters.key_filtered += 1;
             return Ok(());
         }
-        let hash = self.state.hash(arrival.key.of(&out.arena));
-        let Some(bundle) = &mut self.bundle else { return self.apply(arrival, hash, now, out).map_err(here) };
-        let Arrival { incoming, key, row, origin } = arrival;
-        let bundled = Bundled { incoming, hash, key, row, origin };
+        let Some(bundle) = &mut self.bundle else { return self.apply(arrival, now, out).map_err(here) };
+        let Arrival { incoming, key, row, origin, located } = arrival;
+        let bundled = Bundled { incoming, hash: located.hash, key, row, origin };
         let before = bundle.rows.len();
         bundle
             .push(bundled, key.of(&out.arena), row.of(&out.arena), now)
@@ -179,9 +190,10 @@ impl Normalizer {
         for row in &bundle.rows {
             let key = Slice::append(&mut out.arena, row.key.of(&bundle.arena));
             let bytes = Slice::append(&mut out.arena, row.row.of(&bundle.arena));
-            let arrival = Arrival { incoming: row.incoming, key, row: bytes, origin: row.origin };
+            let located = Located { hash: row.hash, place: None };
+            let arrival = Arrival { incoming: row.incoming, key, row: bytes, origin: row.origin, located };
             let here = |fault| RecordFault { origin: row.origin, fault };
-            result = self.apply(arrival, row.hash, now, out).map_err(here);
+            result = self.apply(arrival, now, out).map_err(here);
             if result.is_err() {
                 break;
             }
@@ -197,10 +209,16 @@ impl Normalizer {
         self.bundle.as_ref().and_then(Bundle::deadline)
     }
 
-    fn apply(&mut self, arrival: Arrival, hash: u64, now: Millis, out: &mut Changes) -> Result<(), RowFault> {
-        let Arrival { incoming, key, row, origin } = arrival;
-        let state_key = StateKey { hash, bytes: key.of(&out.arena) };
-        let found = self.state.find(state_key);
+    /// Looks for the entry of a packed key.
+    #[must_use]
+    pub fn locate(&self, key: &[u8]) -> Located {
+        let hash = self.state.hash(key);
+        Located { hash, place: self.state.find(StateKey { hash, bytes: key }) }
+    }
+
+    fn apply(&mut self, arrival: Arrival, now: Millis, out: &mut Changes) -> Result<(), RowFault> {
+        let Arrival { incoming, key, row, origin, located: Located { hash, place } } = arrival;
+        let found = self.state.find_near(place, StateKey { hash, bytes: key.of(&out.arena) });
         let known = found.and_then(|place| self.state.entry(place));
         let expired = known.is_some_and(|entry| is_expired(self.ttl, entry.written, now));
         let previous = known.filter(|_| !expired).and_then(|entry| Some((entry, entry.row?)));
@@ -225,7 +243,10 @@ impl Normalizer {
                 self.count_suppressed(why);
                 return Ok(());
             }
-            Decision::Insert | Decision::Update => Some(self.store(found, arrival, hash, now, &out.arena)),
+            Decision::Insert | Decision::Update => {
+                let new = NewRow { partition: origin.partition, row: row.of(&out.arena), now };
+                Some(self.store(found, StateKey { hash, bytes: key.of(&out.arena) }, new))
+            }
             Decision::Delete => {
                 if let Some(place) = found {
                     self.state.clear_row(place, now);
@@ -240,21 +261,13 @@ impl Normalizer {
         Ok(())
     }
 
-    fn store(
-        &mut self,
-        found: Option<Place>,
-        arrival: Arrival,
-        hash: u64,
-        now: Millis,
-        arena: &[u8],
-    ) -> Place {
-        let new = NewRow { partition: arrival.origin.partition, row: arrival.row.of(arena), now };
+    fn store(&mut self, found: Option<Place>, key: StateKey<'_>, row: NewRow<'_>) -> Place {
         match found {
             Some(place) => {
-                self.state.replace(place, new);
+                self.state.replace(place, row);
                 place
             }
-            None => self.state.insert(StateKey { hash, bytes: arrival.key.of(arena) }, new),
+            None => self.state.insert(key, row),
         }
     }
 
@@ -269,14 +282,14 @@ impl Normalizer {
     }
 
     fn apply_silently(&mut self, arrival: Arrival, now: Millis, arena: &[u8]) -> Result<(), RowFault> {
-        let Arrival { incoming, key, row, origin } = arrival;
+        let Arrival { incoming, key, row, origin, located } = arrival;
         let current = row.of(arena);
         self.counters.rebuilt += 1;
-        if !self.key_passes(current)? {
+        if !self.key_passes(key.of(arena))? {
             return Ok(());
         }
-        let key = StateKey { hash: self.state.hash(key.of(arena)), bytes: key.of(arena) };
-        let found = self.state.find(key);
+        let key = StateKey { hash: located.hash, bytes: key.of(arena) };
+        let found = self.state.find_near(located.place, key);
         let known = found.and_then(|place| self.state.entry(place));
         let previous = known.filter(|entry| !is_expired(self.ttl, entry.written, now));
         if let Some(entry) = previous
@@ -291,7 +304,8 @@ impl Normalizer {
         let decision = decide(incoming, row, current, self.ttl.is_some(), passes)?;
         match (decision, found) {
             (Decision::Insert | Decision::Update, _) => {
-                let place = self.store(found, arrival, key.hash, now, arena);
+                let new = NewRow { partition: origin.partition, row: current, now };
+                let place = self.store(found, key, new);
                 self.state.mark(place, SentMark::Unknown);
             }
             (Decision::Delete, Some(place)) => self.state.remove(place),
@@ -300,8 +314,13 @@ impl Normalizer {
         Ok(())
     }
 
-    fn key_passes(&mut self, row: &[u8]) -> Result<bool, RowFault> {
-        holds(self.key_filter.as_ref(), &self.layout, row, &mut self.scratch)
+    /// Whether the key filter holds: over the key alone, so that it says the same of a delete as of the
+    /// upserts before it.
+    fn key_passes(&mut self, key: &[u8]) -> Result<bool, RowFault> {
+        let Some(filter) = &self.key_filter else { return Ok(true) };
+        self.scratch.reset();
+        let row = KeyColumns { layout: &self.key_layout, key, positions: &self.primary_key };
+        filter.holds(&row, &self.scratch).map_err(in_where)
     }
 
     /// Drops the state of these partitions, and what waits of them in the bundle.
@@ -321,7 +340,7 @@ impl Normalizer {
     }
 
     /// The state, for emission.
-    pub fn state_mut(&mut self) -> &mut dyn KeyedState {
+    pub fn state_mut(&mut self) -> &mut (dyn KeyedState + 'static) {
         &mut *self.state
     }
 
@@ -374,9 +393,25 @@ fn holds(
 ) -> Result<bool, RowFault> {
     let Some(filter) = filter else { return Ok(true) };
     scratch.reset();
-    filter
-        .holds(&PackedRow { layout, bytes: row }, scratch)
-        .map_err(|error| RowFault::new(error.reason, format!("where: {}", error.detail)))
+    filter.holds(&PackedRow { layout, bytes: row }, scratch).map_err(in_where)
+}
+
+fn in_where(error: EvalError) -> RowFault {
+    RowFault::new(error.reason, format!("where: {}", error.detail))
+}
+
+/// A stream row of which only the key is known.
+struct KeyColumns<'a> {
+    layout: &'a RowLayout,
+    key: &'a [u8],
+    positions: &'a [usize],
+}
+
+impl Columns for KeyColumns<'_> {
+    fn datum(&self, index: usize) -> Datum<'_> {
+        let column = self.positions.iter().position(|&at| at == index);
+        column.map_or(Datum::Null, |column| self.layout.get(self.key, column))
+    }
 }
 
 fn two_partitions(partitions: &PartitionTable, first: PartitionId, second: Origin) -> RowFault {

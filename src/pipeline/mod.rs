@@ -6,6 +6,22 @@
 //! [`Effect`]s that come back. In production that is a thread of `runtime`; in
 //! tests and in `lookaside test` it is a loop that answers lookups from memory.
 
+mod align;
+mod counters;
+pub mod driver;
+mod emit;
+mod flight;
+mod intake;
 mod messages;
+mod worker;
 
-pub use messages::{DimensionRows, Effect, Input, LookupAnswer, LookupKey, LookupQuery, PeerMessage};
+pub use counters::{Counters, RowsIn};
+pub use flight::FLIGHTS_MAX;
+pub use intake::router;
+pub use messages::{Effect, Input, PeerMessage, RowBatch, StreamRow};
+pub use worker::Worker;
+
+pub use crate::lookup::{DimensionRows, LookupAnswer, LookupKey, LookupQuery};
+
+#[cfg(test)]
+mod tests;

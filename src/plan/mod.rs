@@ -10,12 +10,16 @@
 //! columns first, then the fetched columns of each lookup in turn
 //! ([`Plan::segments`]).
 
+mod compile;
 mod dimension;
+pub mod explain;
 mod joined;
 mod lookups;
 mod sinks;
 mod sources;
+mod sql;
 
+pub use compile::{compile, compile_with_sql};
 pub use dimension::{DimensionConnector, MysqlTable, Secret};
 pub use joined::{JoinedLayout, JoinedRow, PackedRow};
 pub use lookups::{CachePlan, Comparison, DimensionColumn, JoinKind, KeyPart, KeySource, LookupPlan};
@@ -24,6 +28,7 @@ pub use sources::{
     Bounded, ColumnSource, CsvOptions, EmptyValue, Format, JsonOptions, KafkaClient, MapNullKey, Metadata,
     PhysicalColumn, RawOptions, SourceKind, SourcePlan, Startup, StreamColumn, TimestampFormat, Topics,
 };
+pub use sql::{LookupSql, PlanSql};
 
 use std::time::Duration;
 

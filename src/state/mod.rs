@@ -87,6 +87,10 @@ pub trait KeyedState: Send + std::fmt::Debug {
     /// Stores a key that has no entry; nothing was sent for it.
     fn insert(&mut self, key: StateKey<'_>, row: NewRow<'_>) -> Place;
 
+    /// An entry without a row, for what is about to be marked as sent: the row was deleted since, and that
+    /// deletion is still to be emitted.
+    fn insert_rowless(&mut self, key: StateKey<'_>, partition: PartitionId) -> Place;
+
     /// Stores a new last row; what was sent stays.
     fn replace(&mut self, place: Place, row: NewRow<'_>);
 

@@ -66,8 +66,8 @@ impl Specs {
             return JOB_OPTIONS.iter().map(|spec| spec.name.to_owned()).collect();
         };
         let offered = |spec: &&OptionSpec| spec.applies_to(role) && spec.support == Support::Yes;
-        let mut names: Vec<_> =
-            connector.options.iter().filter(offered).map(|spec| spec.name.to_owned()).collect();
+        let mut names = vec!["columns".to_owned()];
+        names.extend(connector.options.iter().filter(offered).map(|spec| spec.name.to_owned()));
         for (prefix, _) in connector.formats {
             for format in FORMATS {
                 let options = format.options.iter().filter(offered);
@@ -112,7 +112,7 @@ pub fn check_table(used: ConnectorUse<'_>, faults: &mut Faults) -> Option<TableO
     for spec in connector.options.iter().filter(|spec| spec.required.contains(&role)) {
         if !table.options.iter().any(|entry| entry.key.written == spec.name) {
             let what = format!("{} has no '{}'", specs.owner(&table.name.written), spec.name);
-            faults.add(Fault::new(&table.name.span, what).help(spec.doc));
+            faults.add(Fault::new(&table.name.span, what).help(format!("{}: {}", spec.name, spec.doc)));
         }
     }
     Some(options)
@@ -157,6 +157,10 @@ fn read(specs: Specs, owner: &Text, entries: &[Entry], faults: &mut Faults) -> T
     for Entry { key, value } in entries {
         let name = key.written.as_str();
         let Some(text) = value.as_text() else {
+            if specs.find(name).is_none() && !name.starts_with("properties") {
+                faults.add(unknown(specs, &owner, key));
+                continue;
+            }
             let help = format!("options are written with dots: '{name}.…: value'");
             faults.add(
                 Fault::new(&value.span, format!("option '{name}' must be text, not {}", value.kind()))
@@ -193,11 +197,10 @@ impl TableOptions {
             && !spec.applies_to(role)
         {
             let roles: Vec<_> = spec.roles.iter().map(|role| role.name()).collect();
+            let (of, here) = (roles.join(" or "), role.name());
             let what = format!(
-                "option '{name}' belongs to a {} table that is a {}; here it is a {}",
-                connector.name,
-                roles.join(" or "),
-                role.name()
+                "option '{name}' of {} is for a {of}, and this table is used as {here}",
+                connector.name
             );
             return faults.add(Fault::new(&key.span, what));
         }
@@ -223,7 +226,10 @@ impl TableOptions {
             let Some(Found { format: Some((chooser, format)), .. }) = self.specs.find(name) else { continue };
             let chosen = self.text(chooser);
             if chosen != Some(format) {
-                let chosen = chosen.map_or_else(|| "not given".to_owned(), |chosen| format!("'{chosen}'"));
+                let chosen = chosen.map_or_else(
+                    || "not given".to_owned(),
+                    |chosen| format!("'{}'", self.shown(chooser, chosen)),
+                );
                 let what = format!("option '{name}' is for {format}, but '{chooser}' is {chosen}");
                 faults.add(Fault::new(&text.span, what));
             }
@@ -246,6 +252,15 @@ impl TableOptions {
     #[must_use]
     pub fn written(&self, name: &str) -> &str {
         self.written.get(name).map_or("", |(text, _)| text.written.as_str())
+    }
+
+    /// A piece of the option's value, for messages: what was written instead, if the value may be secret.
+    #[must_use]
+    pub fn shown<'a>(&'a self, name: &str, piece: &'a str) -> &'a str {
+        match self.written.get(name) {
+            Some((text, _)) if text.has_reference() => &text.written,
+            _ => piece,
+        }
     }
 
     fn get(&self, name: &str) -> Option<Typed> {
@@ -324,7 +339,9 @@ fn wrong_value(name: &str, kind: Kind, text: &Text, mistake: Mistake) -> Fault {
         _ => format!(", not '{}'", text.written),
     };
     let fault = Fault::new(&text.span, format!("option '{name}' must be {}{met}", mistake.expected));
-    fault.allowed(&text.written, mistake.allowed).help(mistake.help)
+    let fault = fault.allowed(&text.written, mistake.allowed);
+    // The help may quote the value.
+    if text.has_reference() { fault } else { fault.help(mistake.help) }
 }
 
 #[cfg(test)]

@@ -1,13 +1,16 @@
 //! Comparisons, BETWEEN and IN: which types compare, and in what type.
 
+use std::cmp::Ordering;
+
 use sqlparser::ast::{Expr, InTarget};
 
-use super::super::ir::{Comparison, Node, Typed};
+use super::super::compare::order;
+use super::super::ir::{Comparison, Constant, Node, Typed};
 use super::super::syntax::SYMMETRIC;
 use super::arithmetic::is_temporal;
 use super::logic::negated;
 use super::{Binder, Bound, CompileError, boolean, fault, types};
-use crate::model::Type;
+use crate::model::{Datum, Type};
 
 impl Binder<'_> {
     pub(super) fn compare(&mut self, comparison: Comparison, left: Typed, right: Typed) -> Bound {
@@ -108,7 +111,7 @@ impl Binder<'_> {
                 alternatives.push(Node::Compare(Comparison::Equal, Box::new([left.node, right.node])));
             }
         }
-        let mut node = Node::In(Box::new(value.node), others.into_boxed_slice());
+        let mut node = listed_in(value, others);
         if !alternatives.is_empty() {
             alternatives.insert(0, node);
             node = Node::Any(alternatives.into_boxed_slice());
@@ -126,6 +129,32 @@ impl Binder<'_> {
         }
         self.comparable(value, item)
     }
+}
+
+/// Constants from which IN looks its value up instead of walking the list.
+const SEARCHED_FROM: usize = 8;
+
+/// `value IN (items)`, with many constants of the value's own kind in order.
+fn listed_in(value: Typed, items: Vec<Node>) -> Node {
+    let input = Box::new(value.node);
+    let same_kind = |datum: Datum<'_>| match datum {
+        Datum::Int(_) => value.ty.kind.is_integer(),
+        Datum::Str(_) => value.ty.kind.is_text(),
+        _ => false,
+    };
+    let constants: Vec<Constant> = items
+        .iter()
+        .filter_map(|item| match item {
+            Node::Constant(constant) if same_kind(constant.datum()) => Some(constant.clone()),
+            _ => None,
+        })
+        .collect();
+    if constants.len() < SEARCHED_FROM.max(items.len()) {
+        return Node::In(input, items.into_boxed_slice());
+    }
+    let mut sorted = constants;
+    sorted.sort_by(|a, b| order(a.datum(), b.datum()).unwrap_or(Ordering::Equal));
+    Node::InSorted(input, sorted.into())
 }
 
 /// BOOLEAN against text: Flink accepts `=` and `<>` and finds no text equal to a

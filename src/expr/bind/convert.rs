@@ -83,7 +83,8 @@ fn is_widening(from: &Type, to: &Type) -> bool {
         (a, b) if a == b => true,
         (Type::Null, _) => true,
         (a, b) if a.is_integer() && b.is_integer() => types::shared(a, b).as_ref() == Some(b),
-        (Type::Float, Type::Double) => true,
+        (Type::Float | Type::Int | Type::SmallInt | Type::TinyInt, Type::Double) => true,
+        (Type::SmallInt | Type::TinyInt, Type::Float) => true,
         (a, Type::Decimal { precision, scale }) => {
             types::as_decimal(a).is_some_and(|(p, s)| s <= *scale && p - s <= precision - scale)
         }

@@ -2,8 +2,8 @@
 //!
 //! Names are resolved, each operator's result type is derived, operands are
 //! converted where Flink converts them, and what depends on no column is
-//! computed once. A value that cannot be computed now (`1 / 0`) is left for the
-//! row that reaches it, so that a branch not taken stays harmless.
+//! computed once. What has no value (`1 / 0`) is refused, unless what stands
+//! around it is constant too and never asks for it (`FALSE AND 1 / 0 = 1`).
 
 mod arithmetic;
 mod choice;
@@ -21,9 +21,9 @@ use bumpalo::Bump;
 use sqlparser::ast::{Expr, Ident, UnaryOperator};
 
 use super::functions::{self, Call, TimeUnit};
-use super::ir::{Node, Typed};
+use super::ir::{Constant, Node, Typed};
 use super::syntax::{self, MAP_CONSTRUCTOR};
-use super::{CompileError, Expression, Scope, Settings, eval};
+use super::{CompileError, EvalError, Expression, Scope, Settings, eval};
 use crate::model::{DataType, Datum, Type};
 
 /// Deepest tree of operators; a longer chain of `+` or `||` than this is refused
@@ -41,6 +41,7 @@ pub(super) fn compile(
 ) -> Result<Expression, CompileError> {
     let mut binder = Binder { text, scope, settings, depth: 0 };
     let typed = binder.whole(expr)?;
+    binder.refuse_hopeless(expr, &typed)?;
     Ok(Expression::new(typed))
 }
 
@@ -65,6 +66,20 @@ impl Binder<'_> {
             return Err(self.fault(expr, "NULL alone has no type", "write CAST(NULL AS …)"));
         }
         Ok(typed)
+    }
+
+    /// A part that depends on no column and has no value would fail every row
+    /// that reaches it. Better to say so before the first one.
+    fn refuse_hopeless(&self, expr: &Expr, typed: &Typed) -> Result<(), CompileError> {
+        let mut hopeless = Vec::new();
+        typed.node.collect_hopeless(&mut hopeless);
+        match hopeless.first().map(|node| computed(node)) {
+            Some(Err(error)) => {
+                let message = format!("{} ({})", error.detail, error.reason);
+                Err(self.fault(expr, &message, "this part is the same for every row"))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn bind(&mut self, expr: &Expr) -> Bound {
@@ -173,18 +188,24 @@ fn fault(message: impl Into<String>, help: impl Into<String>) -> CompileError {
     CompileError { at: None, message: message.into(), help: help.into() }
 }
 
-/// Computes a node of constants now. One that has no value stays as it is.
+/// Computes what depends on no column. A part that has no value stays as it is:
+/// what stands around it may never ask for it.
 fn fold(typed: Typed) -> Typed {
     if !typed.node.is_foldable() {
         return typed;
     }
+    match computed(&typed.node) {
+        Ok(constant) => Typed { node: Node::Constant(constant), ty: typed.ty },
+        Err(_) => typed,
+    }
+}
+
+/// The value of a node that depends on no column.
+fn computed(node: &Node) -> Result<Constant, EvalError> {
     let arena = Bump::new();
     let no_columns: [Datum<'_>; 0] = [];
-    let folded = match eval::value(&typed.node, &no_columns[..], &arena) {
-        Ok(value) => Typed::constant(value, typed.ty.clone()),
-        Err(_) => typed.clone(),
-    };
-    folded
+    let value = eval::value(node, &no_columns[..], &arena)?;
+    Ok(Constant::new(value))
 }
 
 /// BOOLEAN, nullable if asked.

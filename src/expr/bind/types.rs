@@ -70,8 +70,12 @@ fn decimal(operator: Operator, (p1, s1): (i32, i32), (p2, s2): (i32, i32)) -> (T
     if precision <= MAX_PRECISION {
         return (sized(precision, scale), false);
     }
-    let scale = (MAX_PRECISION - (precision - scale)).max(scale.min(KEPT_SCALE));
-    (sized(MAX_PRECISION, scale), true)
+    // Fraction digits give way to whole ones, down to the six that are kept; only
+    // beyond that may a result have too many digits. A remainder has no digit to
+    // spare for a rounding that carries.
+    let (left, kept) = (MAX_PRECISION - (precision - scale), scale.min(KEPT_SCALE));
+    let may_exceed = left < kept || operator == Operator::Remainder;
+    (sized(MAX_PRECISION, left.max(kept)), may_exceed)
 }
 
 /// A DECIMAL of digits and scale within bounds.

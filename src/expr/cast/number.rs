@@ -24,7 +24,7 @@ pub(super) fn to_integer(input: Datum<'_>) -> Option<i64> {
 }
 
 fn whole(value: f64) -> Option<i64> {
-    (value >= -BEYOND_BIGINT && value < BEYOND_BIGINT).then_some(value as i64)
+    (-BEYOND_BIGINT..BEYOND_BIGINT).contains(&value).then_some(value as i64)
 }
 
 pub(super) fn to_double(input: Datum<'_>) -> Option<f64> {

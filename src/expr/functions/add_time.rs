@@ -46,7 +46,7 @@ pub fn add_months_to_millis(millis: i64, months: i64) -> Result<i64, EvalError> 
 pub fn add_millis(millis: i64, by: i64) -> Result<i64, EvalError> {
     millis
         .checked_add(by)
-        .filter(|sum| sum.abs() / MILLIS_PER_DAY / 366 < YEAR_MAX)
+        .filter(|sum| sum.unsigned_abs() / MILLIS_PER_DAY.unsigned_abs() / 366 < YEAR_MAX.unsigned_abs())
         .ok_or_else(|| overflow("adding an interval"))
 }
 

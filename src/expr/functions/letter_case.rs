@@ -30,7 +30,7 @@ fn ascii_mapped<'a>(
     changes: impl Fn(&u8) -> bool,
     map: impl Fn(&mut str),
 ) -> &'a str {
-    if !text.as_bytes().iter().any(|byte| changes(byte)) {
+    if !text.as_bytes().iter().any(changes) {
         return text;
     }
     let copy = arena.alloc_str(text);

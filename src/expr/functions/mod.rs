@@ -270,6 +270,42 @@ const LEFT_OUT: &[(&str, &[&str])] = &[
     ),
     ("URLs", &["PARSE_URL", "URL_ENCODE", "URL_DECODE"]),
     (
+        "hashes and codecs other than MD5 and SHA256",
+        &[
+            "SHA1",
+            "SHA224",
+            "SHA384",
+            "SHA512",
+            "SHA2",
+            "TO_BASE64",
+            "FROM_BASE64",
+            "HEX",
+            "UNHEX",
+            "ENCODE",
+            "DECODE",
+        ],
+    ),
+    (
+        "arrays and maps",
+        &[
+            "CARDINALITY",
+            "ELEMENT",
+            "ARRAY_CONTAINS",
+            "ARRAY_JOIN",
+            "MAP_KEYS",
+            "MAP_VALUES",
+            "STR_TO_MAP",
+            "SPLIT",
+        ],
+    ),
+    (
+        "trigonometry",
+        &[
+            "SIN", "COS", "TAN", "COT", "ASIN", "ACOS", "ATAN", "ATAN2", "PI", "DEGREES", "RADIANS", "SINH",
+            "COSH",
+        ],
+    ),
+    (
         "the current time (a result must not depend on when it is computed)",
         &["NOW", "CURRENT_TIMESTAMP", "LOCALTIMESTAMP", "CURRENT_DATE", "CURRENT_TIME", "LOCALTIME"],
     ),
@@ -299,15 +335,41 @@ fn all() -> impl Iterator<Item = &'static Function> {
     REGISTRY.iter().flat_map(|list| list.iter())
 }
 
+/// Names that can be written as a call, with the fewest and most arguments.
+#[cfg(test)]
+pub(super) fn signatures() -> impl Iterator<Item = (&'static str, usize, usize)> {
+    all().filter(|f| !f.name.contains([' ', '|'])).map(|f| (f.name, f.args.0, f.args.1))
+}
+
 fn unknown(name: &str) -> CompileError {
     if let Some((family, _)) = LEFT_OUT.iter().find(|(_, names)| names.contains(&name)) {
         let message = format!("{name} is not supported: functions for {family} are not part of this version");
         return CompileError { at: None, message, help: String::new() };
     }
     let names = all().map(|f| f.name).chain(FORMS).filter(|n| !n.contains([' ', '|']));
-    let help = scope::nearest(name, names).map(|near| format!("did you mean {near}?")).unwrap_or_default();
+    let foreign = FOREIGN.iter().find(|(other, _)| *other == name).map(|(_, ours)| *ours);
+    let nearest = foreign.or_else(|| scope::nearest(name, names));
+    let help = nearest.map(|near| format!("did you mean {near}?")).unwrap_or_default();
     CompileError { at: None, message: format!("there is no function {name}"), help }
 }
+
+/// Names that other systems use, and what does the same here.
+const FOREIGN: [(&str, &str); 14] = [
+    ("LENGTH", "CHAR_LENGTH"),
+    ("LEN", "CHAR_LENGTH"),
+    ("NVL", "IFNULL"),
+    ("ISNULL", "IFNULL"),
+    ("IIF", "IF"),
+    ("STRPOS", "POSITION"),
+    ("DATEADD", "TIMESTAMPADD"),
+    ("DATE_ADD", "TIMESTAMPADD"),
+    ("DATEDIFF", "TIMESTAMPDIFF"),
+    ("DATE_DIFF", "TIMESTAMPDIFF"),
+    ("DATE_TRUNC", "FLOOR(… TO DAY)"),
+    ("TO_CHAR", "DATE_FORMAT"),
+    ("UCASE", "UPPER"),
+    ("LCASE", "LOWER"),
+];
 
 /// Functions that the binder reads itself.
 const FORMS: [&str; 13] = [
@@ -325,3 +387,6 @@ const FORMS: [&str; 13] = [
     "PROCTIME",
     "TIMESTAMPADD",
 ];
+
+#[cfg(test)]
+mod tests;

@@ -17,6 +17,9 @@ pub(super) const FUNCTIONS: &[Function] = &[
     Function { name: "TRUNCATE", args: (1, 2), bind: |call| bind(call, Mode::Cut) },
 ];
 
+/// No number has a digit farther from its point than this.
+const FARTHEST_DIGIT: i64 = 400;
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mode {
     HalfUp,
@@ -50,7 +53,7 @@ fn bind(call: Call<'_>, mode: Mode) -> Result<Typed, CompileError> {
     Ok(call.build(ty, Nulls::Propagate, move |args, _| {
         let Some(value) = args.first() else { return Ok(Datum::Null) };
         let digits = match args.get(1) {
-            Some(Datum::Int(digits)) => *digits,
+            Some(Datum::Int(digits)) => (*digits).clamp(-FARTHEST_DIGIT, FARTHEST_DIGIT),
             _ => 0,
         };
         round(*value, &kind, digits, mode)

@@ -250,7 +250,7 @@ pub fn position(search: &str, text: &str, from: i64) -> i64 {
     if search.is_empty() {
         return 1;
     }
-    let skip = byte_of(text, count(from - 1));
+    let skip = byte_of(text, count(from.saturating_sub(1)));
     text[skip..].find(search).map_or(0, |at| char_length(&text[..skip + at]) + 1)
 }
 

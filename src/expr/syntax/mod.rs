@@ -60,6 +60,7 @@ impl Parsed {
                 help: String::new(),
             });
         }
+        refuse_foreign_operators(text)?;
         Ok(Self { text: text.into(), expr })
     }
 
@@ -102,6 +103,22 @@ impl Parsed {
 impl fmt::Display for Parsed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.expr, f)
+    }
+}
+
+/// Operators that the parser reads as another one, but Flink does not have.
+fn refuse_foreign_operators(text: &str) -> Result<(), CompileError> {
+    let tokens = Tokenizer::new(&FlinkDialect, text).tokenize_with_location().unwrap_or_default();
+    match tokens.iter().find(|token| token.token == Token::DoubleEq) {
+        Some(token) => {
+            let at = place::offset(text, token.span.start);
+            Err(CompileError {
+                at,
+                message: "there is no operator ==".to_owned(),
+                help: "write =".to_owned(),
+            })
+        }
+        None => Ok(()),
     }
 }
 

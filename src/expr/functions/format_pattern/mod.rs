@@ -9,7 +9,7 @@
 mod read;
 mod write;
 
-pub use read::{Read, Style};
+pub use read::Style;
 
 use std::iter::Peekable;
 use std::str::Chars;

@@ -40,6 +40,9 @@ const CENTURY_LENIENT: i64 = 1946;
 /// than any other number.
 const DIGITS_READ_MAX: usize = 18;
 
+/// Years before and after 0 that are read; their milliseconds fit 64 bits.
+const YEAR_MAX: i64 = 999_999;
+
 impl Pattern {
     /// Reads a text; `None` if it does not follow the pattern or names a day or
     /// time that does not exist.
@@ -299,7 +302,7 @@ impl Found {
     fn date(&self) -> Option<i64> {
         let of_era = self.year_of_era.map(|year| if self.before_christ { 1 - year } else { year });
         let year = self.year.or(of_era).unwrap_or(1970);
-        if year.abs() > 999_999_999 {
+        if year.abs() > YEAR_MAX {
             return None;
         }
         if let Some(day) = self.day_of_year {

@@ -148,6 +148,13 @@ impl KeyedState for MemoryState {
         Place { segment, bucket: u32::try_from(inserted.bucket_index()).unwrap_or(u32::MAX) }
     }
 
+    fn insert_rowless(&mut self, key: StateKey<'_>, partition: PartitionId) -> Place {
+        // Never swept: the deletion that is still to be emitted removes it.
+        let place = self.insert(key, NewRow { partition, row: &[], now: Millis::MAX });
+        self.clear_row(place, Millis::MAX);
+        place
+    }
+
     fn replace(&mut self, place: Place, row: NewRow<'_>) {
         self.keep_stream_row(place, row.row);
         let form = self.form;

@@ -1,0 +1,14 @@
+//! `lookaside schema`: the JSON Schema of definitions, for editors.
+
+use super::Exit;
+use super::output::{self, OutputFormat};
+
+/// Print the JSON Schema (draft 2020-12) of definitions, for editors and checks.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {}
+
+pub(super) fn run(_args: &Args, _format: OutputFormat) -> Exit {
+    // The schema is JSON whatever form of output is asked for.
+    output::json(&crate::config::json_schema());
+    Exit::Ok
+}

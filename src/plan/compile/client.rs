@@ -1,0 +1,216 @@
+//! `properties.*` to settings of librdkafka.
+
+use crate::config::options::client::{
+    Property, Side, Treatment, property, property_names, unsupported_value,
+};
+use crate::config::options::{Role, TableOptions};
+use crate::config::{Fault, TableDefinition, Text};
+
+use super::super::{KafkaClient, Secret};
+use super::context::Context;
+
+/// A Kafka client under construction.
+#[derive(Debug, Default)]
+pub(super) struct Client {
+    bootstrap_servers: String,
+    pub settings: Vec<(String, Secret)>,
+    /// `properties.group.id`.
+    pub group_id: Option<String>,
+    /// `properties.auto.offset.reset`.
+    pub offset_reset: Option<String>,
+}
+
+impl Client {
+    pub fn into_client(self) -> KafkaClient {
+        KafkaClient { bootstrap_servers: self.bootstrap_servers, settings: self.settings }
+    }
+
+    fn set(&mut self, name: &str, value: impl Into<String>) {
+        self.settings.retain(|(known, _)| known != name);
+        self.settings.push((name.to_owned(), Secret::new(value)));
+    }
+}
+
+/// Translates the properties of a table.
+pub(super) fn compile(
+    context: &mut Context,
+    table: &TableDefinition,
+    options: &TableOptions,
+    role: Role,
+) -> Option<Client> {
+    let before = context.faults.len();
+    let mut client = Client::default();
+    for (name, value) in options.properties.iter().filter(|(_, value)| !value.is_broken()) {
+        match name.written.as_str() {
+            "bootstrap.servers" => client.bootstrap_servers = value.value().trim().to_owned(),
+            "group.id" if role == Role::Source => client.group_id = Some(value.value().trim().to_owned()),
+            "auto.offset.reset" if role == Role::Source => offset_reset(context, table, &mut client, value),
+            "acks" | "request.required.acks" if value.value().trim() == "0" => {
+                let what = "acks 0 would lose rows: nothing says that a record has arrived";
+                context.fault(&value.span, what, "leave it out: all replicas confirm");
+            }
+            _ => match property(&name.written) {
+                Some(found) => apply(context, table, role, &mut client, (found, name, value)),
+                None => {
+                    let fault = Fault::new(
+                        &name.span,
+                        format!(
+                            "neither Kafka's Java client nor librdkafka has a setting '{}'",
+                            name.written
+                        ),
+                    );
+                    let fault = fault.allowed(&name.written, property_names());
+                    context.faults.add(Fault { allowed: Vec::new(), ..fault });
+                }
+            },
+        }
+    }
+    let given = options.properties.iter().any(|(name, _)| name.written == "bootstrap.servers");
+    if client.bootstrap_servers.is_empty() && (!given || before == context.faults.len()) {
+        let what = format!("table '{}' has no 'properties.bootstrap.servers'", table.name.written);
+        let broken = options
+            .properties
+            .iter()
+            .any(|(name, value)| name.written == "bootstrap.servers" && value.is_broken());
+        if !broken {
+            context.fault(
+                &table.name.span,
+                what,
+                "the addresses of the brokers: host:port, separated by ','",
+            );
+        }
+    }
+    (context.faults.len() == before).then_some(client)
+}
+
+fn offset_reset(context: &mut Context, table: &TableDefinition, client: &mut Client, value: &Text) {
+    let is_upsert = table.connector.as_ref().is_some_and(|connector| connector.value() == "upsert-kafka");
+    let startup = table.options.iter().find(|entry| entry.key.written == "scan.startup.mode");
+    let other = startup
+        .and_then(|entry| entry.value.as_text())
+        .is_some_and(|mode| mode.value().trim() != "group-offsets");
+    let name = "properties.auto.offset.reset";
+    match value.value().trim() {
+        _ if is_upsert => {
+            context.note(&table.name.written, name, "upsert-kafka reads from the earliest offset")
+        }
+        _ if other => context.note(&table.name.written, name, "scan.startup.mode decides"),
+        reset @ ("earliest" | "latest" | "none" | "smallest" | "largest" | "beginning" | "end" | "error") => {
+            client.offset_reset = Some(reset.to_owned());
+        }
+        _ => {
+            let fault =
+                Fault::new(&value.span, "'properties.auto.offset.reset' is not one of the words allowed");
+            context.faults.add(fault.allowed(&value.written, ["earliest", "latest", "none"]));
+        }
+    }
+}
+
+fn apply(
+    context: &mut Context,
+    table: &TableDefinition,
+    role: Role,
+    client: &mut Client,
+    (found, name, value): (Property, &Text, &Text),
+) {
+    let written = format!("properties.{}", name.written);
+    let other_side = match (found.side, role) {
+        (Side::Consumer, Role::Sink) => Some("a setting of readers, and this table is written to"),
+        (Side::Producer, Role::Source) => Some("a setting of writers, and this table is read"),
+        _ => None,
+    };
+    match found.treatment {
+        Treatment::Refused(why) if other_side.is_none() && !is_harmless(name, value) => {
+            context.fault(&name.span, format!("'{written}' is refused"), why);
+        }
+        _ if other_side.is_some() => {
+            context.note(&table.name.written, &written, other_side.unwrap_or_default())
+        }
+        Treatment::Refused(why) | Treatment::Noted(why) => context.note(&table.name.written, &written, why),
+        Treatment::As(own) => match unsupported_value(own, value.value()) {
+            Some(why) => context.fault(&value.span, format!("'{written}' is '{}'", value.written), why),
+            None => client.set(own, translated(own, value.value())),
+        },
+        Treatment::AsKibibytes(own) => match value.value().trim().parse::<u64>() {
+            Ok(bytes) => client.set(own, (bytes / 1024).max(1).to_string()),
+            Err(_) => context.fault(&value.span, format!("'{written}' must be a number of bytes"), ""),
+        },
+        Treatment::Jaas => jaas(context, client, value),
+    }
+}
+
+/// Values of refused settings that ask for what happens anyway.
+fn is_harmless(name: &Text, value: &Text) -> bool {
+    let value = value.value().trim();
+    match name.written.as_str() {
+        "partition.assignment.strategy" => {
+            value.ends_with("CooperativeStickyAssignor") || value == "cooperative-sticky"
+        }
+        "partitioner" => value == "murmur2_random",
+        "ssl.endpoint.identification.algorithm" => value.is_empty() || value == "none",
+        "partitioner.ignore.keys" => value.eq_ignore_ascii_case("false"),
+        "group.protocol" => value.eq_ignore_ascii_case("classic"),
+        "sasl.login.class" | "sasl.login.callback.handler.class" | "sasl.client.callback.handler.class" => {
+            value.is_empty()
+        }
+        _ => false,
+    }
+}
+
+/// Values that the two clients spell differently.
+fn translated(name: &str, value: &str) -> String {
+    let value = value.trim();
+    match (name, value) {
+        ("security.protocol", protocol) => protocol.to_lowercase(),
+        (_, value) => value.to_owned(),
+    }
+}
+
+/// `…PlainLoginModule required username="u" password="p";`
+fn jaas(context: &mut Context, client: &mut Client, value: &Text) {
+    let text = value.value();
+    let module = text.split_whitespace().next().unwrap_or_default();
+    let known = module.ends_with("PlainLoginModule");
+    match (known, quoted(text, "username"), quoted(text, "password")) {
+        _ if module.ends_with("ScramLoginModule") => {
+            context.fault(&value.span, "'properties.sasl.jaas.config' asks for SCRAM", "not supported yet: PLAIN is");
+        }
+        (true, Some(username), Some(password)) => {
+            client.set("sasl.username", username);
+            client.set("sasl.password", password);
+        }
+        _ => context.fault(
+            &value.span,
+            "'properties.sasl.jaas.config' is not understood",
+            "write `…PlainLoginModule required username=\"…\" password=\"…\";`, or give properties.sasl.username and properties.sasl.password",
+        ),
+    }
+}
+
+/// The text in quotes behind `name=`, `\"` and `\\` unescaped.
+fn quoted(text: &str, name: &str) -> Option<String> {
+    let from = text.find(&format!(" {name}="))? + name.len() + 2;
+    let mut rest = text.get(from..)?.chars();
+    let quote = rest.next().filter(|quote| matches!(quote, '"' | '\''))?;
+    let mut out = String::new();
+    loop {
+        match rest.next()? {
+            '\\' => out.push(rest.next()?),
+            c if c == quote => return Some(out),
+            c => out.push(c),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn user_and_password_come_out_of_a_jaas_config() {
+        let text = r#"org.apache.kafka.common.security.plain.PlainLoginModule required username="app" password="a\"b;c";"#;
+        assert_eq!(quoted(text, "username").as_deref(), Some("app"));
+        assert_eq!(quoted(text, "password").as_deref(), Some("a\"b;c"));
+        assert_eq!(quoted(text, "token"), None);
+    }
+}
