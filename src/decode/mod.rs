@@ -170,7 +170,7 @@ impl Decoder {
         out: &mut DecodedRows,
     ) -> Result<(), RowFault> {
         let Self { value: reader, key, assembly, metadata, arena, .. } = self;
-        arena.reset();
+        format::recycle(arena);
         let arena = &*arena;
         let key_values = match key {
             None => &[],

@@ -4,6 +4,28 @@ use bumpalo::Bump;
 
 use crate::model::{DataType, Datum};
 
+/// Memory of an arena that is kept from one message to the next: far more than usual messages need,
+/// and little enough that one huge message does not stay in memory for ever.
+const KEPT_MAX: usize = 1 << 20;
+
+/// Most memory that the rows of one message may take. A message of a few bytes per row can hold a great many rows of
+/// many columns; none that is meant to be read comes near.
+const MESSAGE_MAX: usize = 256 << 20;
+
+/// Makes an arena ready for the next message.
+pub fn recycle(arena: &mut Bump) {
+    if arena.allocated_bytes() > KEPT_MAX {
+        *arena = Bump::new();
+    } else {
+        arena.reset();
+    }
+}
+
+/// Whether there is room for another row of the message.
+pub(super) fn has_room(arena: &Bump) -> bool {
+    arena.allocated_bytes() <= MESSAGE_MAX
+}
+
 /// A field of a message and the column of a row that it belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldSpec {

@@ -19,7 +19,7 @@ mod record;
 #[cfg(test)]
 pub(crate) mod fixture;
 
-pub use fields::{FieldSpec, Fields};
+pub use fields::{FieldSpec, Fields, recycle};
 pub use record::{key_reader, key_writer, value_reader, value_writer};
 
 use bumpalo::Bump;

@@ -114,7 +114,7 @@ impl Keyed {
     /// Packs the key of a record and hashes it; `None` if the format drops it.
     fn read(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<Option<(Slice, i32)>, RowFault> {
         let Self { reader, names, layout, hasher, arena } = self;
-        arena.reset();
+        format::recycle(arena);
         let arena = &*arena;
         let mut found = None;
         let tally = reader.read(bytes, arena, |key| {

@@ -4,6 +4,7 @@
 //! on. Flink: `JsonParserToRowDataConverters`.
 
 use bumpalo::Bump;
+use hashbrown::HashMap;
 
 use crate::error::Reason;
 use crate::model::{DataType, Datum, Decimal, Field, Type, Value, nested};
@@ -174,7 +175,7 @@ impl Rules {
     fn nested(self, token: Token<'_>, ty: &Type, arena: &Bump) -> Result<Value, Misfit> {
         match (ty, token) {
             (Type::Array(element), Token::Array(text)) => self.array(text, element, arena),
-            (Type::Map(key, value), Token::Object(text)) => self.map(text, (key, value), arena),
+            (Type::Map(_, element), Token::Object(text)) => self.map(text, element, arena),
             (Type::Row(fields), Token::Object(text)) => self.row(text, fields, arena),
             (Type::Array(_), _) => Err(Misfit::malformed("is not a JSON array")),
             _ => Err(Misfit::malformed("is not a JSON object")),
@@ -191,19 +192,21 @@ impl Rules {
         Ok(Value::Array(items))
     }
 
-    /// The last value of a repeated key wins; order is that of the first appearance.
-    fn map(self, text: &str, ty: (&DataType, &DataType), arena: &Bump) -> Result<Value, Misfit> {
+    /// Keys are text. The last value of a repeated key wins; order is that of the first appearance.
+    fn map(self, text: &str, element: &DataType, arena: &Bump) -> Result<Value, Misfit> {
         let mut scanner = Scanner::new(text);
         let mut entries: Vec<(Value, Value)> = Vec::new();
+        let mut positions: HashMap<&str, usize, foldhash::fast::RandomState> = HashMap::default();
         scanner.expect(b'{', "").map_err(|_: Broken| NOT_JSON)?;
         let mut first = true;
         while let Some(name) = scanner.member(first).map_err(|_: Broken| NOT_JSON)? {
             first = false;
-            let key = Value::from(self.convert(Token::Text(name), &ty.0.kind, arena)?);
-            let value = self.inner(&mut scanner, ty.1, arena)?;
-            match entries.iter_mut().find(|entry| entry.0 == key) {
+            let name = name.resolve(arena);
+            let value = self.inner(&mut scanner, element, arena)?;
+            let position = *positions.entry(name).or_insert(entries.len());
+            match entries.get_mut(position) {
                 Some(entry) => entry.1 = value,
-                None => entries.push((key, value)),
+                None => entries.push((Value::Str(name.to_owned()), value)),
             }
         }
         Ok(Value::Map(entries))

@@ -20,6 +20,7 @@ use crate::error::{Error, Kind, Reason, Result, RowFault};
 use crate::model::{Datum, Type};
 use crate::plan::{JsonOptions, TimestampFormat};
 
+use super::fields::has_room;
 use super::moment::Form;
 use super::{FieldSpec, Fields, Tally};
 use convert::{Rules, shown};
@@ -118,6 +119,9 @@ impl JsonReader {
             self.drop_or_fail(broken.into(), tally)?;
             return Ok(scanner.value().is_ok());
         }
+        if !has_room(arena) {
+            return Err(too_many_rows());
+        }
         let mut row = Fields::none(self.width, arena);
         match self.object(scanner, arena, &mut row) {
             Ok(()) => {
@@ -209,6 +213,11 @@ impl JsonReader {
             )),
         }
     }
+}
+
+fn too_many_rows() -> RowFault {
+    RowFault::new(Reason::Malformed, "the message holds more rows than fit in memory")
+        .remedy("produce smaller messages")
 }
 
 /// Names of a JSON object are text, so the key of a MAP must be.

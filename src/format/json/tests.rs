@@ -271,6 +271,19 @@ fn what_flink_takes_beyond_the_standard() {
 }
 
 #[test]
+fn a_message_of_countless_rows_ends_in_a_fault_and_not_in_memory() {
+    let wide: Vec<(String, Type)> = (0..4000).map(|i| (format!("c{i}"), Type::Int)).collect();
+    let wide: Vec<(&str, Type)> = wide.iter().map(|(name, ty)| (name.as_str(), ty.clone())).collect();
+    let message = format!("[{}]", vec!["{}"; 10_000].join(","));
+    let mut reader = JsonReader::new(&options(), fields(&wide), wide.len(), false).unwrap();
+    let mut arena = Bump::new();
+    let fault = reader.read(message.as_bytes(), &arena, |_| Ok(())).unwrap_err();
+    assert_eq!(fault.reason, Reason::Malformed);
+    crate::format::recycle(&mut arena);
+    assert!(arena.allocated_bytes() < 1 << 20, "{}", arena.allocated_bytes());
+}
+
+#[test]
 fn broken_messages() {
     let broken: [&[u8]; 20] = [
         b"",
