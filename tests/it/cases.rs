@@ -15,7 +15,7 @@ const SHAPES: [Shape; 4] = [
 ];
 
 /// What a job that starts anew does otherwise as long as its state is not durable, and the cases that show it.
-const NEED_DURABLE_STATE: [(&str, &[&str]); 5] = [
+const NEED_DURABLE_STATE: [(&str, &[&str]); 4] = [
     (
         "the dimension has changed since: rows from before are looked up again, so what is taken back is what it says by then",
         &[
@@ -49,7 +49,6 @@ const NEED_DURABLE_STATE: [(&str, &[&str]); 5] = [
             "joins/c-trace-inner-upsert-sink",
         ],
     ),
-    ("the TTL of what is read again begins anew", &["normalize/g20-g21-ttl-expiry"]),
     (
         "a cut ends a bundle",
         &["normalize/g22-mini-batch-with-ttl", "normalize/mini-batch-insert-then-delete"],

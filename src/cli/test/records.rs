@@ -1,5 +1,6 @@
 //! Source steps: records as from Kafka, or typed rows with kinds.
 
+use crate::clock::Millis;
 use crate::config::{Fault, Node};
 use crate::model::{Header, RowKind, Value};
 use crate::pipeline::driver::{Driver, Fed};
@@ -48,6 +49,15 @@ impl Feed {
             return Err(Fault::new(&item.span, what));
         }
         Ok(Self::Row(kind, stream_row(&plan.source, item, &texts)?, partition(item)?.unwrap_or(0)))
+    }
+
+    /// A record without a timestamp is given this one.
+    #[must_use]
+    pub fn written_at(mut self, now: Millis) -> Self {
+        if let Self::Record(record) = &mut self {
+            record.timestamp.get_or_insert(now);
+        }
+        self
     }
 
     /// Feeds it; silently, it rebuilds state and nothing is sent.

@@ -213,7 +213,7 @@ impl Run<'_> {
         let items = change.as_list().ok_or_else(wrong)?;
         let mut feeds = Vec::with_capacity(items.len());
         for item in items {
-            feeds.push(Feed::read(&self.job.plan, item)?);
+            feeds.push(Feed::read(&self.job.plan, item)?.written_at(self.driver.now()));
         }
         let together = if self.shape.restarts { 1 } else { items.len().max(1) };
         for feeds in feeds.chunks(together) {
