@@ -1,7 +1,8 @@
 //! Each stage of the data path by itself, on the rows of the benchmark's workload, per row.
 //!
 //! `cargo bench --bench stages` prints them; `cargo bench --bench stages -- decode` one of them. The stages are
-//! called as a worker shard calls them, batch by batch, with everything that they keep from batch to batch.
+//! called as a worker shard calls them, batch by batch, with everything that they keep from batch to batch. The time
+//! is the thread's CPU time, so that a busy machine does not spoil the figures.
 
 #![allow(
     missing_docs,
@@ -21,7 +22,9 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use bumpalo::Bump;
+use criterion::measurement::{Measurement, ValueFormatter, WallTime};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use rustix::time::{ClockId, clock_gettime};
 
 use lookaside::config::{References, load_texts};
 use lookaside::decode::{DecodedRows, Decoder, Op};
@@ -49,6 +52,39 @@ const ROWS: u64 = 200_000;
 const BATCH: usize = 2_000;
 /// Any time will do: nothing expires.
 const NOW: i64 = 1_748_736_000_000;
+
+/// CPU time of the measuring thread, in nanoseconds.
+struct CpuTime;
+
+impl Measurement for CpuTime {
+    type Intermediate = i64;
+    type Value = i64;
+
+    fn start(&self) -> i64 {
+        let now = clock_gettime(ClockId::ThreadCPUTime);
+        now.tv_sec * 1_000_000_000 + now.tv_nsec
+    }
+
+    fn end(&self, started: i64) -> i64 {
+        self.start() - started
+    }
+
+    fn add(&self, a: &i64, b: &i64) -> i64 {
+        a + b
+    }
+
+    fn zero(&self) -> i64 {
+        0
+    }
+
+    fn to_f64(&self, nanoseconds: &i64) -> f64 {
+        *nanoseconds as f64
+    }
+
+    fn formatter(&self) -> &dyn ValueFormatter {
+        WallTime.formatter()
+    }
+}
 
 const DEFINITION: &str = include_str!("workload/order-enrichment.yaml");
 
@@ -117,7 +153,7 @@ fn decoded_batches(plan: &Plan, partitions: &PartitionTable, batches: &[RecordBa
 }
 
 /// Record key → primary key → hash → key group → shard.
-fn key_group(c: &mut Criterion) {
+fn key_group(c: &mut Criterion<CpuTime>) {
     let plan = plan();
     let partitions = PartitionTable::default();
     let batches = record_batches(&plan, &partitions);
@@ -139,7 +175,7 @@ fn key_group(c: &mut Criterion) {
 }
 
 /// Value bytes → packed row.
-fn decode(c: &mut Criterion) {
+fn decode(c: &mut Criterion<CpuTime>) {
     let plan = plan();
     let partitions = PartitionTable::default();
     let batches = record_batches(&plan, &partitions);
@@ -158,7 +194,7 @@ fn decode(c: &mut Criterion) {
 }
 
 /// Packed row and state → change; the state grows from nothing to 80,000 keys.
-fn normalize(c: &mut Criterion) {
+fn normalize(c: &mut Criterion<CpuTime>) {
     let plan = plan();
     let partitions = PartitionTable::default();
     let batches = record_batches(&plan, &partitions);
@@ -182,7 +218,8 @@ fn normalize(c: &mut Criterion) {
                         let record = &batch.records[row.record as usize];
                         let incoming = if row.op == Op::Delete { Incoming::Delete } else { Incoming::Upsert };
                         let origin = Origin { partition: record.partition, offset: record.offset };
-                        let arrival = Arrival { incoming, key: row.key, row: row.row, origin };
+                        let located = normalizer.locate(row.key.of(&changes.arena));
+                        let arrival = Arrival { incoming, key: row.key, row: row.row, origin, located };
                         normalizer.push(arrival, NOW, changes).expect("no key is in two partitions");
                     }
                 }
@@ -217,7 +254,7 @@ fn answer(plan: &Plan, query: &LookupQuery) -> LookupAnswer {
 }
 
 /// Two lookups per row, all answered by the cache.
-fn cached_lookup(c: &mut Criterion) {
+fn cached_lookup(c: &mut Criterion<CpuTime>) {
     let plan = plan();
     let partitions = PartitionTable::default();
     let batches = record_batches(&plan, &partitions);
@@ -262,7 +299,7 @@ fn cached_lookup(c: &mut Criterion) {
 }
 
 /// Joined row → output row → key and value bytes.
-fn encode(c: &mut Criterion) {
+fn encode(c: &mut Criterion<CpuTime>) {
     let plan = plan();
     let partitions = PartitionTable::default();
     let batches = record_batches(&plan, &partitions);
@@ -304,5 +341,9 @@ fn encode(c: &mut Criterion) {
     });
 }
 
-criterion_group!(stages, key_group, decode, normalize, cached_lookup, encode);
+criterion_group! {
+    name = stages;
+    config = Criterion::default().with_measurement(CpuTime);
+    targets = key_group, decode, normalize, cached_lookup, encode
+}
 criterion_main!(stages);

@@ -153,7 +153,7 @@ impl Step {
         for (request, rows) in requests.into_iter().zip(rows) {
             let outcome = match self.filtered(rows, &mut bump) {
                 Ok(rows) => {
-                    let answer = Arc::new(Answer::new(request.key, rows, now));
+                    let answer = Arc::new(Answer::new(&request.key, rows, now));
                     if let Some(cache) = &mut self.cache {
                         cache.put(&answer);
                     }

@@ -154,6 +154,29 @@ pub struct OutputMark {
 }
 
 impl OutputBatch {
+    /// An empty batch of the same form.
+    #[must_use]
+    pub fn successor(&self) -> Self {
+        let payload = match &self.payload {
+            Payload::Records(_) => Payload::Records(Vec::new()),
+            Payload::Rows(_) => Payload::Rows(Vec::new()),
+            Payload::Text { .. } => Payload::Text { rows: 0 },
+            Payload::Count(_) => Payload::Count(0),
+        };
+        Self { arena: Vec::new(), payload }
+    }
+
+    /// Makes room for `rows` more rows of `bytes` bytes each, so that a batch of the usual size does not grow
+    /// by copying.
+    pub fn reserve(&mut self, rows: usize, bytes: usize) {
+        self.arena.reserve(rows.saturating_mul(bytes));
+        match &mut self.payload {
+            Payload::Records(records) => records.reserve(rows),
+            Payload::Rows(kept) => kept.reserve(rows),
+            Payload::Text { .. } | Payload::Count(_) => {}
+        }
+    }
+
     /// The batch as it is now.
     #[must_use]
     pub fn mark(&self) -> OutputMark {

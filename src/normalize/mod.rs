@@ -47,6 +47,16 @@ pub struct Arrival {
     pub row: Slice,
     /// Where it stands.
     pub origin: Origin,
+    /// Of [`Normalizer::locate`].
+    pub located: Located,
+}
+
+/// Hash of a key, and where its entry stood. Locating all keys of a batch before the first is processed lets
+/// the processor fetch many entries at a time instead of waiting for each.
+#[derive(Clone, Copy, Debug)]
+pub struct Located {
+    hash: u64,
+    place: Option<Place>,
 }
 
 /// What happened to a key.
@@ -159,10 +169,9 @@ impl Normalizer {
             self.counters.key_filtered += 1;
             return Ok(());
         }
-        let hash = self.state.hash(arrival.key.of(&out.arena));
-        let Some(bundle) = &mut self.bundle else { return self.apply(arrival, hash, now, out).map_err(here) };
-        let Arrival { incoming, key, row, origin } = arrival;
-        let bundled = Bundled { incoming, hash, key, row, origin };
+        let Some(bundle) = &mut self.bundle else { return self.apply(arrival, now, out).map_err(here) };
+        let Arrival { incoming, key, row, origin, located } = arrival;
+        let bundled = Bundled { incoming, hash: located.hash, key, row, origin };
         let before = bundle.rows.len();
         bundle
             .push(bundled, key.of(&out.arena), row.of(&out.arena), now)
@@ -181,9 +190,10 @@ impl Normalizer {
         for row in &bundle.rows {
             let key = Slice::append(&mut out.arena, row.key.of(&bundle.arena));
             let bytes = Slice::append(&mut out.arena, row.row.of(&bundle.arena));
-            let arrival = Arrival { incoming: row.incoming, key, row: bytes, origin: row.origin };
+            let located = Located { hash: row.hash, place: None };
+            let arrival = Arrival { incoming: row.incoming, key, row: bytes, origin: row.origin, located };
             let here = |fault| RecordFault { origin: row.origin, fault };
-            result = self.apply(arrival, row.hash, now, out).map_err(here);
+            result = self.apply(arrival, now, out).map_err(here);
             if result.is_err() {
                 break;
             }
@@ -199,10 +209,16 @@ impl Normalizer {
         self.bundle.as_ref().and_then(Bundle::deadline)
     }
 
-    fn apply(&mut self, arrival: Arrival, hash: u64, now: Millis, out: &mut Changes) -> Result<(), RowFault> {
-        let Arrival { incoming, key, row, origin } = arrival;
-        let state_key = StateKey { hash, bytes: key.of(&out.arena) };
-        let found = self.state.find(state_key);
+    /// Looks for the entry of a packed key.
+    #[must_use]
+    pub fn locate(&self, key: &[u8]) -> Located {
+        let hash = self.state.hash(key);
+        Located { hash, place: self.state.find(StateKey { hash, bytes: key }) }
+    }
+
+    fn apply(&mut self, arrival: Arrival, now: Millis, out: &mut Changes) -> Result<(), RowFault> {
+        let Arrival { incoming, key, row, origin, located: Located { hash, place } } = arrival;
+        let found = self.state.find_near(place, StateKey { hash, bytes: key.of(&out.arena) });
         let known = found.and_then(|place| self.state.entry(place));
         let expired = known.is_some_and(|entry| is_expired(self.ttl, entry.written, now));
         let previous = known.filter(|_| !expired).and_then(|entry| Some((entry, entry.row?)));
@@ -266,14 +282,14 @@ impl Normalizer {
     }
 
     fn apply_silently(&mut self, arrival: Arrival, now: Millis, arena: &[u8]) -> Result<(), RowFault> {
-        let Arrival { incoming, key, row, origin } = arrival;
+        let Arrival { incoming, key, row, origin, located } = arrival;
         let current = row.of(arena);
         self.counters.rebuilt += 1;
         if !self.key_passes(key.of(arena))? {
             return Ok(());
         }
-        let key = StateKey { hash: self.state.hash(key.of(arena)), bytes: key.of(arena) };
-        let found = self.state.find(key);
+        let key = StateKey { hash: located.hash, bytes: key.of(arena) };
+        let found = self.state.find_near(located.place, key);
         let known = found.and_then(|place| self.state.entry(place));
         let previous = known.filter(|entry| !is_expired(self.ttl, entry.written, now));
         if let Some(entry) = previous

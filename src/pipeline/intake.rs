@@ -10,7 +10,7 @@ use crate::decode::{DecodedRows, Decoder, Op};
 use crate::error::{DataFault, Result};
 use crate::keygroup::{KeyGroups, KeyHasher};
 use crate::model::{DataType, PartitionId, PartitionTable, RecordBatch, ShardId, Slice};
-use crate::normalize::{Arrival, Change, Incoming, Origin, RecordFault};
+use crate::normalize::{Arrival, Change, Incoming, Located, Origin, RecordFault};
 use crate::plan::Plan;
 use crate::route::Router;
 
@@ -25,6 +25,8 @@ pub(super) struct Intake {
     router: Router,
     shards: u16,
     decoded: DecodedRows,
+    /// Where the entries of a batch's keys stood before its first row.
+    located: Vec<Located>,
     /// Rows of one batch for other shards, by shard.
     outbox: Vec<RowBatch>,
     /// How many releases were seen.
@@ -54,6 +56,7 @@ impl Intake {
             router: router(plan, groups)?,
             shards: groups.parallelism(),
             decoded: DecodedRows::default(),
+            located: Vec::new(),
             outbox: (0..groups.parallelism()).map(|_| RowBatch::default()).collect(),
             generation: 0,
             released: HashMap::new(),
@@ -101,7 +104,8 @@ impl Worker {
         self.hand_on(batch, effects);
         std::mem::swap(&mut flight.changes.arena, &mut self.intake.decoded.arena);
         let rows = std::mem::take(&mut self.intake.decoded.rows);
-        for row in &rows {
+        self.locate(rows.iter().map(|row| row.key), &flight.changes.arena);
+        for (at, row) in rows.iter().enumerate() {
             let Some(record) = batch.records.get(row.record as usize) else { continue };
             self.intake.count(row.op);
             let origin = Origin { partition: record.partition, offset: record.offset };
@@ -113,7 +117,7 @@ impl Worker {
                 timestamp: record.timestamp,
                 silent: record.silent,
             };
-            if !self.take_row(row, &mut flight, now) {
+            if !self.take_row(row, at, &mut flight, now) {
                 break;
             }
         }
@@ -171,9 +175,10 @@ impl Worker {
     pub(super) fn take_rows(&mut self, batch: RowBatch, now: Millis) {
         let mut flight = self.flights.open(self.lookups.len(), now);
         flight.changes.arena = batch.arena;
-        for row in batch.rows {
+        self.locate(batch.rows.iter().map(|row| row.key), &flight.changes.arena);
+        for (at, row) in batch.rows.into_iter().enumerate() {
             self.intake.count(row.op);
-            if !self.take_row(row, &mut flight, now) {
+            if !self.take_row(row, at, &mut flight, now) {
                 break;
             }
         }
@@ -201,8 +206,16 @@ impl Worker {
         }
     }
 
-    /// Takes one row; false after one that cannot be processed.
-    fn take_row(&mut self, row: StreamRow, flight: &mut Flight, now: Millis) -> bool {
+    /// Looks for the entries of a batch's keys.
+    fn locate(&mut self, keys: impl Iterator<Item = Slice>, arena: &[u8]) {
+        self.intake.located.clear();
+        if let Some(normalizer) = &self.normalizer {
+            self.intake.located.extend(keys.map(|key| normalizer.locate(key.of(arena))));
+        }
+    }
+
+    /// Takes the row at position `at` of its batch; false after one that cannot be processed.
+    fn take_row(&mut self, row: StreamRow, at: usize, flight: &mut Flight, now: Millis) -> bool {
         if self.faulty {
             return false;
         }
@@ -215,8 +228,10 @@ impl Worker {
                 return true;
             }
         };
-        let Some(normalizer) = &mut self.normalizer else { return true };
-        let arrival = Arrival { incoming, key, row: bytes, origin };
+        let (Some(normalizer), Some(&located)) = (&mut self.normalizer, self.intake.located.get(at)) else {
+            return true;
+        };
+        let arrival = Arrival { incoming, key, row: bytes, origin, located };
         let result = if silent {
             // State expires by when a row was written, which for a row of the past its timestamp tells best.
             let written = if timestamp < 0 { now } else { timestamp.min(now) };

@@ -33,6 +33,10 @@ pub struct Worker {
     pub(super) align: Alignment,
     pub(super) intake: Intake,
     resolved: Vec<Resolved>,
+    /// The next batch of output, in the form that the encoder gives it.
+    output: OutputBatch,
+    /// Bytes of an output row, of late.
+    row_bytes: usize,
     /// A record that cannot be processed stands in line: nothing behind it is taken.
     pub(super) faulty: bool,
     /// The job ended here.
@@ -89,6 +93,8 @@ impl Worker {
             intake: Intake::new(plan, groups, partitions.clone())?,
             partitions,
             resolved: Vec::new(),
+            output: OutputBatch::default(),
+            row_bytes: 0,
             faulty: false,
             failed: None,
         })
@@ -246,9 +252,13 @@ impl Worker {
 
     /// Emits a batch, up to its fault if it has one.
     fn emit_flight(&mut self, flight: &Flight, effects: &mut Vec<Effect>) -> Result<()> {
-        let mut out = OutputBatch::default();
+        let mut out = std::mem::take(&mut self.output);
+        let room = OUTPUT_BYTES.checked_div(self.row_bytes).unwrap_or(0).min(flight.changes.list.len());
+        out.reserve(room, self.row_bytes);
         let result = self.emit_changes(flight, &mut out, effects);
-        if out.rows() != 0 {
+        self.output = out.successor();
+        if let Some(bytes) = out.arena.len().checked_div(usize::try_from(out.rows()).unwrap_or(0)) {
+            self.row_bytes = bytes;
             effects.push(Effect::Output(out));
         }
         result?;
@@ -281,7 +291,8 @@ impl Worker {
                 return Err(self.placed_error(change.origin, fault));
             }
             if OUTPUT_BYTES <= out.arena.len() {
-                effects.push(Effect::Output(std::mem::take(out)));
+                let next = out.successor();
+                effects.push(Effect::Output(std::mem::replace(out, next)));
             }
         }
         Ok(())

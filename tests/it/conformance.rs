@@ -149,7 +149,7 @@ fn source(options: &str) -> String {
 }
 
 fn sink(options: &str) -> String {
-    let source = format!("{UPSERT}, {KEYED}");
+    let source = format!("{UPSERT}, {KEYED}").replace("topic: t,", "topic: in,");
     format!(
         "name: test\ntables:\n  src: {{{source}}}\n  out: {{{options}}}\npipeline: {{from: src, into: out}}\n"
     )

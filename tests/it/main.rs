@@ -38,6 +38,9 @@ mod stopping;
 /// Cases against the real servers (`lookaside test --live`), and cases of Flink that only a broker can show.
 mod live_cases;
 
+/// The examples of the repository, started for real.
+mod examples;
+
 /// Bad data and refusing systems, with exit codes.
 mod bad_input;
 
