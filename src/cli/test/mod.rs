@@ -92,7 +92,7 @@ fn verdict(path: &Path, run: impl FnOnce(&str) -> Result<Vec<Failure>, Vec<Fault
 }
 
 pub(super) fn run(args: &Args, format: OutputFormat) -> Exit {
-    let shape = Shape { shards: args.shards, batch: args.batch.max(1) };
+    let shape = Shape { shards: args.shards, batch: args.batch.max(1), restarts: false };
     let mut results = Vec::new();
     for path in &args.paths {
         match find_cases(path) {

@@ -1,5 +1,6 @@
 //! Source steps: records as from Kafka, or typed rows with kinds.
 
+use crate::clock::Millis;
 use crate::config::{Fault, Node};
 use crate::model::{Header, RowKind, Value};
 use crate::pipeline::driver::{Driver, Fed};
@@ -9,7 +10,7 @@ use super::case::{bytes, headers, kind_and_row, known_keys, number};
 use super::tables::value;
 
 /// What a source step feeds, one item at a time.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Feed {
     /// A record.
     Record(SourceRecord),
@@ -18,7 +19,7 @@ pub enum Feed {
 }
 
 /// A record of a source step.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct SourceRecord {
     /// Partition of the topic, if the case names one.
     pub partition: Option<i32>,
@@ -50,11 +51,20 @@ impl Feed {
         Ok(Self::Row(kind, stream_row(&plan.source, item, &texts)?, partition(item)?.unwrap_or(0)))
     }
 
-    /// Feeds it.
+    /// A record without a timestamp is given this one.
+    #[must_use]
+    pub fn written_at(mut self, now: Millis) -> Self {
+        if let Self::Record(record) = &mut self {
+            record.timestamp.get_or_insert(now);
+        }
+        self
+    }
+
+    /// Feeds it; silently, it rebuilds state and nothing is sent.
     ///
     /// # Errors
     /// A record that cannot be processed.
-    pub fn into(self, driver: &mut Driver) -> crate::error::Result<()> {
+    pub fn feed(&self, driver: &mut Driver, silent: bool) -> crate::error::Result<()> {
         match self {
             Self::Record(record) => {
                 let now = driver.now();
@@ -64,10 +74,11 @@ impl Feed {
                     value: record.value.as_deref(),
                     timestamp: record.timestamp.unwrap_or(now),
                     headers: &record.headers,
-                    silent: false,
+                    silent,
                 })
             }
-            Self::Row(kind, row, partition) => driver.feed_row(kind, &row, partition),
+            Self::Row(kind, row, partition) if silent => driver.rebuild_row(*kind, row, *partition),
+            Self::Row(kind, row, partition) => driver.feed_row(*kind, row, *partition),
         }
     }
 }

@@ -30,11 +30,13 @@ pub struct Shape {
     pub shards: u16,
     /// Records that are read together.
     pub batch: usize,
+    /// The job is cut after every record and starts anew: its state is rebuilt from the topic.
+    pub restarts: bool,
 }
 
 impl Shape {
     /// One shard and one record at a time: the shape in which lookups are counted.
-    pub const PLAIN: Self = Self { shards: 1, batch: 1 };
+    pub const PLAIN: Self = Self { shards: 1, batch: 1, restarts: false };
 }
 
 /// A step whose expectation was not met.
@@ -87,14 +89,14 @@ pub fn prepare(case: &Case, references: &References<'_>) -> Result<Job, Vec<Faul
 pub fn run(case: &Case, shape: Shape) -> Result<Vec<Failure>, Vec<Fault>> {
     let job = prepare(case, &References::offline())?;
     let whole = |error: Error| vec![Fault::new(&case.steps[0].span, error.to_string())];
-    let setting = Setting { shards: shape.shards, batch: shape.batch, start: START, order: Order::AsCaused };
     let mut run = Run {
-        driver: Driver::new(job.plan.clone(), setting).map_err(whole)?,
+        driver: new_driver(&job.plan, shape, START).map_err(whole)?,
         reader: Reader::new(&job.plan).map_err(whole)?,
         job: &job,
         shape,
         stopped: None,
         ended: false,
+        fed: Vec::new(),
         since: Vec::new(),
         all: Vec::new(),
         counted: HashMap::new(),
@@ -113,6 +115,11 @@ pub fn run(case: &Case, shape: Shape) -> Result<Vec<Failure>, Vec<Fault>> {
         failures.push(Failure { step: case.steps.len(), fault, replacement: None });
     }
     Ok(failures)
+}
+
+fn new_driver(plan: &Plan, shape: Shape, start: i64) -> Result<Driver, Error> {
+    let setting = Setting { shards: shape.shards, batch: shape.batch, start, order: Order::AsCaused };
+    Driver::new(plan.clone(), setting)
 }
 
 /// What differs, and what would meet the expectation.
@@ -141,6 +148,8 @@ struct Run<'a> {
     stopped: Option<(Span, Error)>,
     /// The job stopped, as was expected.
     ended: bool,
+    /// What the topic holds.
+    fed: Vec<Feed>,
     /// Sink rows since the last `expect`.
     since: Vec<Row>,
     /// All sink rows.
@@ -201,14 +210,38 @@ impl Run<'_> {
 
     fn records(&mut self, step: &Step, change: &Node) -> Result<(), Fault> {
         let wrong = || Fault::new(&change.span, "a source step is a list of records or rows");
-        let mut result = Ok(());
-        for item in change.as_list().ok_or_else(wrong)? {
-            result = Feed::read(&self.job.plan, item)?.into(&mut self.driver);
-            if result.is_err() {
+        let items = change.as_list().ok_or_else(wrong)?;
+        let mut feeds = Vec::with_capacity(items.len());
+        for item in items {
+            feeds.push(Feed::read(&self.job.plan, item)?.written_at(self.driver.now()));
+        }
+        let together = if self.shape.restarts { 1 } else { items.len().max(1) };
+        for feeds in feeds.chunks(together) {
+            if self.stopped.is_some() {
                 break;
             }
+            let result = feeds.iter().try_for_each(|feed| feed.feed(&mut self.driver, false));
+            self.after(step, result);
+            if self.shape.restarts && self.stopped.is_none() && self.job.plan.normalize.is_some() {
+                self.fed.extend_from_slice(feeds);
+                self.stopped = self.restart().err().map(|error| (step.span.clone(), error));
+            }
         }
-        self.after(step, result);
+        Ok(())
+    }
+
+    /// A new job with an empty state and empty caches reads the topic up to where the old one stood.
+    fn restart(&mut self) -> Result<(), Error> {
+        let mut fresh = new_driver(&self.job.plan, self.shape, self.driver.now())?;
+        for lookup in &self.job.plan.lookups {
+            if let Some(table) = self.driver.table_mut(&lookup.table) {
+                fresh.set_table(&lookup.table, table.clone());
+            }
+        }
+        self.fed.iter().try_for_each(|feed| feed.feed(&mut fresh, true))?;
+        fresh.barrier()?;
+        self.driver = fresh;
+        self.counted.clear();
         Ok(())
     }
 
