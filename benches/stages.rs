@@ -35,7 +35,7 @@ use lookaside::model::{
     Datum, Decimal, OutputBatch, PartitionTable, Record, RecordBatch, RowKind, ShardId, Slice, TopicPartition,
 };
 use lookaside::normalize::{Arrival, Changes, Incoming, Normalizer, Origin};
-use lookaside::pipeline::router;
+use lookaside::pipeline::{Effect, Input, Worker, router};
 use lookaside::plan::{Plan, compile};
 use lookaside::project::Projector;
 use lookaside::state::{MemoryState, Shape};
@@ -103,14 +103,17 @@ fn plan() -> Plan {
     compile(&definition.expect("the definition is read")).expect("the definition is valid")
 }
 
-/// The topic's records as the router leaves them, one shard.
-fn record_batches(plan: &Plan, partitions: &PartitionTable) -> Vec<RecordBatch> {
+/// The topic's records as the router leaves them, one shard, with amounts raised by `cents`.
+fn record_batches(plan: &Plan, partitions: &PartitionTable, cents: u64) -> Vec<RecordBatch> {
     let groups = KeyGroups::new(1, None).expect("one shard is legal");
     let mut router = router(plan, groups).expect("the key can be hashed");
     let users = Users::new();
     let mut offsets = [0; orders::PARTITIONS as usize];
     let mut batches = vec![RecordBatch::default()];
-    for order in Orders::new(&users, ROWS) {
+    for mut order in Orders::new(&users, ROWS) {
+        if let Some(values) = &mut order.values {
+            values.cents += cents;
+        }
         if batches.last().is_none_or(|batch| batch.records.len() == BATCH) {
             batches.push(RecordBatch::default());
         }
@@ -156,7 +159,7 @@ fn decoded_batches(plan: &Plan, partitions: &PartitionTable, batches: &[RecordBa
 fn key_group(c: &mut Criterion<CpuTime>) {
     let plan = plan();
     let partitions = PartitionTable::default();
-    let batches = record_batches(&plan, &partitions);
+    let batches = record_batches(&plan, &partitions, 0);
     let mut router = router(&plan, KeyGroups::new(2, None).expect("legal")).expect("the key can be hashed");
     let mut packed = Vec::new();
     let mut group = c.benchmark_group("key group");
@@ -178,7 +181,7 @@ fn key_group(c: &mut Criterion<CpuTime>) {
 fn decode(c: &mut Criterion<CpuTime>) {
     let plan = plan();
     let partitions = PartitionTable::default();
-    let batches = record_batches(&plan, &partitions);
+    let batches = record_batches(&plan, &partitions, 0);
     let mut decoder = Decoder::new(&plan.source, partitions).expect("the columns can be decoded");
     let mut rows = DecodedRows::default();
     let mut group = c.benchmark_group("decode");
@@ -197,7 +200,7 @@ fn decode(c: &mut Criterion<CpuTime>) {
 fn normalize(c: &mut Criterion<CpuTime>) {
     let plan = plan();
     let partitions = PartitionTable::default();
-    let batches = record_batches(&plan, &partitions);
+    let batches = record_batches(&plan, &partitions, 0);
     let decoded = decoded_batches(&plan, &partitions, &batches);
     let normalize = plan.normalize.as_ref().expect("an upsert source is normalized");
     let setup = || {
@@ -209,16 +212,18 @@ fn normalize(c: &mut Criterion<CpuTime>) {
     };
     let mut group = c.benchmark_group("normalize");
     group.throughput(Throughput::Elements(ROWS)).sample_size(10);
+    let mut located = Vec::new();
     group.bench_function("normalize", |b| {
         b.iter_batched(
             setup,
             |(mut normalizer, mut arenas)| {
                 for ((batch, rows), changes) in batches.iter().zip(&decoded).zip(&mut arenas) {
-                    for row in &rows.rows {
+                    located.clear();
+                    located.extend(rows.rows.iter().map(|row| normalizer.locate(row.key.of(&changes.arena))));
+                    for (row, &located) in rows.rows.iter().zip(&located) {
                         let record = &batch.records[row.record as usize];
                         let incoming = if row.op == Op::Delete { Incoming::Delete } else { Incoming::Upsert };
                         let origin = Origin { partition: record.partition, offset: record.offset };
-                        let located = normalizer.locate(row.key.of(&changes.arena));
                         let arrival = Arrival { incoming, key: row.key, row: row.row, origin, located };
                         normalizer.push(arrival, NOW, changes).expect("no key is in two partitions");
                     }
@@ -257,7 +262,7 @@ fn answer(plan: &Plan, query: &LookupQuery) -> LookupAnswer {
 fn cached_lookup(c: &mut Criterion<CpuTime>) {
     let plan = plan();
     let partitions = PartitionTable::default();
-    let batches = record_batches(&plan, &partitions);
+    let batches = record_batches(&plan, &partitions, 0);
     let decoded = decoded_batches(&plan, &partitions, &batches);
     let groups = KeyGroups::new(1, None).expect("one shard is legal");
     let mut lookups = Lookups::new(&plan, ShardId(0), groups).expect("the keys can be built");
@@ -302,7 +307,7 @@ fn cached_lookup(c: &mut Criterion<CpuTime>) {
 fn encode(c: &mut Criterion<CpuTime>) {
     let plan = plan();
     let partitions = PartitionTable::default();
-    let batches = record_batches(&plan, &partitions);
+    let batches = record_batches(&plan, &partitions, 0);
     let decoded = decoded_batches(&plan, &partitions, &batches);
     let rows = &decoded[decoded.len() / 2];
     let layout = plan.source.layout();
@@ -341,9 +346,54 @@ fn encode(c: &mut Criterion<CpuTime>) {
     });
 }
 
+/// Everything a worker shard does, from record bytes to record bytes: its cache knows every key, its state every
+/// order, and every row is new.
+fn shard(c: &mut Criterion<CpuTime>) {
+    let plan = plan();
+    let partitions = PartitionTable::default();
+    let before = record_batches(&plan, &partitions, 0);
+    let after = record_batches(&plan, &partitions, 1);
+    let groups = KeyGroups::new(1, None).expect("one shard is legal");
+    let feed = |worker: &mut Worker, batches: Vec<RecordBatch>| {
+        let (mut effects, mut rows) = (Vec::new(), 0);
+        for batch in batches {
+            worker.handle(Input::Records(batch), NOW, &mut effects).expect("no record is faulty");
+            while let Some(effect) = effects.pop() {
+                match effect {
+                    Effect::Query(query) => {
+                        let answered = Input::Answer(answer(&plan, &query));
+                        worker.handle(answered, NOW, &mut effects).expect("no answer is faulty");
+                    }
+                    Effect::Output(out) => rows += black_box(out).rows(),
+                    _ => {}
+                }
+            }
+        }
+        rows
+    };
+    let setup = || {
+        let mut worker =
+            Worker::new(&plan, ShardId(0), groups, partitions.clone()).expect("the plan can be built");
+        feed(&mut worker, before.clone());
+        (worker, after.clone())
+    };
+    let mut group = c.benchmark_group("shard");
+    group.throughput(Throughput::Elements(ROWS)).sample_size(10);
+    group.bench_function("shard", |b| {
+        b.iter_batched(
+            setup,
+            |(mut worker, batches)| {
+                assert!(feed(&mut worker, batches) > ROWS * 99 / 100, "rows are missing");
+                worker
+            },
+            BatchSize::PerIteration,
+        );
+    });
+}
+
 criterion_group! {
     name = stages;
     config = Criterion::default().with_measurement(CpuTime);
-    targets = key_group, decode, normalize, cached_lookup, encode
+    targets = key_group, decode, normalize, cached_lookup, encode, shard
 }
 criterion_main!(stages);
