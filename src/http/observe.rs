@@ -128,6 +128,11 @@ impl Watch {
             samples.push(Sample::count(&names::SOURCE_RECORDS, [table, op], count));
         }
         samples.push(Sample::count(&names::SOURCE_KEY_MISMATCHES, [table], rows.key_mismatches));
+        samples.push(Sample::count(&names::SOURCE_BYTES, [table], rows.bytes));
+        let skipped = [("empty_value", rows.skipped), ("parse_error", rows.dropped)];
+        for (reason, count) in skipped {
+            samples.push(Sample::count(&names::SOURCE_SKIPPED, [table, reason], count));
+        }
         let normalize = &total.normalize;
         for (kind, count) in normalize.changes() {
             samples.push(Sample::count(&names::CHANGES, [table, kind], count));

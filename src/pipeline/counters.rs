@@ -38,6 +38,12 @@ pub struct RowsIn {
     pub key_mismatches: u64,
     /// Of these, rows handed on to the shard that owns the key.
     pub forwarded: u64,
+    /// Bytes of keys and values.
+    pub bytes: u64,
+    /// Empty values that the definition says to skip.
+    pub skipped: u64,
+    /// Keys, values and rows dropped under `ignore-parse-errors`.
+    pub dropped: u64,
 }
 
 /// The sum over shards; lookups are left out, because their counts are shown by shard.
@@ -61,5 +67,8 @@ impl std::ops::AddAssign for RowsIn {
         self.inserts += other.inserts;
         self.key_mismatches += other.key_mismatches;
         self.forwarded += other.forwarded;
+        self.bytes += other.bytes;
+        self.skipped += other.skipped;
+        self.dropped += other.dropped;
     }
 }
