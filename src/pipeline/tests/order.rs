@@ -260,3 +260,28 @@ fn cached_rows_expire() {
     );
     assert_eq!(driver.counters()[0].lookups[0].expired, 2);
 }
+
+/// A record that cannot be decoded behind rows that wait in a bundle.
+#[test]
+fn a_bundle_goes_out_before_a_fault_behind_it() {
+    let job = Job::new(&[("k", INT), ("cid", INT)], 1).mini_batch(100, 1000);
+    for batch in [1, 1000] {
+        let mut driver = job.driver(Setting { batch, ..Setting::default() });
+        feed(&mut driver, 1, Some("{\"k\":1,\"cid\":1}")).unwrap();
+        assert!(feed(&mut driver, 2, Some("nonsense")).and_then(|()| driver.settle()).is_err());
+        assert_eq!(out(&mut driver), ["+I(1,1)"]);
+    }
+}
+
+/// A row that matches more than one batch of output holds.
+#[test]
+fn output_leaves_in_batches_of_a_bounded_size() {
+    let text = "x".repeat(1000);
+    let rows: Vec<String> = (0..3000).map(|_| format!("(1,{text})")).collect();
+    let job = job(left(KEY, &rows.join(" ")));
+    let mut driver = job.driver(Setting { batch: 2, ..Setting::default() });
+    job.feed(&mut driver, "+U(1,1) +U(2,1)");
+    let batches = driver.take_output();
+    assert_eq!(batches.iter().map(|batch| batch.rows()).sum::<u64>(), 6000);
+    assert!(2 <= batches.len(), "{} batches", batches.len());
+}
