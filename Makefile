@@ -23,4 +23,5 @@ deny: ## licences, sources and bans of the dependencies
 	cargo deny --log-level error check bans licenses sources
 
 bench: ## the workload against a bare copy loop (FLINK=1: and Flink); results in benches/RESULTS.md
+	cargo bench --bench workload --no-run
 	tests/stack/stack.sh run cargo bench --bench workload

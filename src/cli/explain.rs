@@ -6,6 +6,7 @@ use super::Exit;
 use super::definition::DefinitionArg;
 use super::output::{self, OutputFormat};
 use crate::plan::explain::{Capacities, explain};
+use crate::runtime::channels;
 
 /// Show what a definition comes to: operators, kinds of change on the edges, lookup keys, filters, shards.
 #[derive(Debug, clap::Args)]
@@ -33,5 +34,5 @@ pub(super) fn run(args: &Args, format: OutputFormat) -> Exit {
 
 fn capacities() -> Capacities {
     let cores = thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    Capacities { default_parallelism: u16::try_from(cores).unwrap_or(u16::MAX), channels: Vec::new() }
+    Capacities { default_parallelism: u16::try_from(cores).unwrap_or(u16::MAX), channels: channels() }
 }

@@ -6,7 +6,9 @@
 mod definition;
 mod explain;
 mod exit;
+mod keygroups;
 mod output;
+mod run;
 mod schema;
 pub mod test;
 mod validate;
@@ -32,9 +34,11 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Run(run::Args),
     Validate(validate::Args),
     Explain(explain::Args),
     Schema(schema::Args),
+    Keygroups(Box<keygroups::Args>),
     Test(test::Args),
 }
 
@@ -46,9 +50,11 @@ pub fn main() -> ExitCode {
         Err(message) => return exit::usage(&message),
     };
     let exit = match &cli.command {
+        Command::Run(args) => run::run(args, cli.output),
         Command::Validate(args) => validate::run(args, cli.output),
         Command::Explain(args) => explain::run(args, cli.output),
         Command::Schema(args) => schema::run(args, cli.output),
+        Command::Keygroups(args) => keygroups::run(args, cli.output),
         Command::Test(args) => test::run(args, cli.output),
     };
     exit.into()

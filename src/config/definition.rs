@@ -168,7 +168,7 @@ fn stream(node: &Node, faults: &mut Faults) -> Option<StreamDefinition> {
     let key = Text::plain(&node.span, "from");
     let table =
         required(&key, node, "table", "'from'", faults).and_then(|node| text(node, "'table'", faults))?;
-    let alias = node.get("as").and_then(|node| text(node, "'as'", faults)).cloned();
+    let alias = node.get("as").and_then(|node| sql(node, "'as'", faults));
     Some(StreamDefinition { table: table.clone(), alias })
 }
 
@@ -184,8 +184,8 @@ fn lookup(step: &Node, faults: &mut Faults) -> Option<LookupDefinition> {
     };
     let table = table.and_then(|node| text(node, "'table'", faults)).cloned();
     let condition = condition.and_then(|node| sql(node, "'condition'", faults));
-    let mut optional = |name: &str| step.get(name).and_then(|node| text(node, name, faults)).cloned();
-    let (alias, join) = (optional("as"), optional("type"));
+    let alias = step.get("as").and_then(|node| sql(node, "'as'", faults));
+    let join = step.get("type").and_then(|node| text(node, "'type'", faults)).cloned();
     Some(LookupDefinition { table: table?, alias, join, condition })
 }
 

@@ -41,8 +41,10 @@ pub fn format_duration(duration: Duration) -> String {
     let nanos = duration.as_nanos();
     let units =
         [(86_400_000_000_000, "d"), (3_600_000_000_000, "h"), (60_000_000_000, "min"), (1_000_000_000, "s")];
-    let unit =
-        units.into_iter().chain([(1_000_000, "ms"), (1_000, "µs")]).find(|(unit, _)| nanos % unit == 0);
+    let unit = units
+        .into_iter()
+        .chain([(1_000_000, "ms"), (1_000, "µs")])
+        .find(|(unit, _)| nanos.is_multiple_of(*unit));
     match unit {
         _ if nanos == 0 => "0 s".to_owned(),
         Some((unit, name)) => format!("{} {name}", nanos / unit),

@@ -96,7 +96,9 @@ fn table_schema(connector: &ConnectorSpec) -> Json {
     for (prefix, chooser) in connector.formats {
         let formats: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
         if let Some(property) = properties.get_mut(*chooser) {
-            property["enum"] = formats.into();
+            let description = property["description"].take();
+            *property = words_schema(formats.iter().copied());
+            property["description"] = description;
         }
         for format in FORMATS {
             for spec in format.options.iter().filter(accepted) {
@@ -116,7 +118,7 @@ fn table_schema(connector: &ConnectorSpec) -> Json {
         "additionalProperties": false,
     });
     if connector.has_properties {
-        schema["patternProperties"] = json!({"^properties\\.": {"$ref": "#/$defs/scalar"}});
+        schema["patternProperties"] = json!({"^\\s*properties\\.": {"$ref": "#/$defs/scalar"}});
     }
     schema
 }
@@ -134,21 +136,78 @@ fn option_schema(spec: &OptionSpec) -> Json {
     schema
 }
 
+/// A value that a reference stands for: anything that holds one.
+const REFERENCE: &str = r"\$\{(env|file):";
+
 /// What YAML may hold for the kind: text that says the same is allowed too, and so is a reference.
 fn kind_schema(kind: Kind) -> Json {
+    let or_text = |own: Json, pattern: &str| json!({"anyOf": [own, {"type": "string", "pattern": format!("{pattern}|{REFERENCE}")}]});
     match kind {
-        Kind::Boolean => json!({"type": ["boolean", "string"]}),
-        Kind::Integer(min, max) => match max {
-            i64::MAX => json!({"type": ["integer", "string"], "minimum": min}),
-            _ => json!({"type": ["integer", "string"], "minimum": min, "maximum": max}),
-        },
-        Kind::Duration(_) => json!({"type": ["string", "integer"], "examples": ["10 min", "1 s", "250 ms"]}),
+        Kind::Boolean => {
+            or_text(json!({"type": "boolean"}), r"^\s*([Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee])\s*$")
+        }
+        Kind::Integer(min, max) => {
+            let own = match max {
+                i64::MAX => json!({"type": "integer", "minimum": min}),
+                _ => json!({"type": "integer", "minimum": min, "maximum": max}),
+            };
+            or_text(own, r"^\s*[-+]?[0-9]+\s*$")
+        }
+        Kind::Duration(_) => {
+            let mut schema =
+                or_text(json!({"type": "integer", "minimum": 0}), r"^\s*[0-9]+\s*[A-Za-zµ]*\s*$");
+            schema["examples"] = json!(["10 min", "1 s", "250 ms"]);
+            schema
+        }
         Kind::Choice(choices) => {
-            let words = choices.iter().filter(|choice| choice.refused.is_none());
-            json!({"type": "string", "examples": words.map(|choice: &Choice| choice.name).collect::<Vec<_>>()})
+            let words =
+                choices.iter().filter(|choice| choice.refused.is_none()).map(|choice: &Choice| choice.name);
+            words_schema(words)
         }
         Kind::Text | Kind::AnyText | Kind::Secret | Kind::Character | Kind::PartitionOffsets => {
             json!({"$ref": "#/$defs/scalar"})
         }
+    }
+}
+
+/// One of some words, in the case of the list or in lower or upper case throughout, as they are usually written.
+fn words_schema<'a>(words: impl Iterator<Item = &'a str>) -> Json {
+    let mut spellings: Vec<String> = Vec::new();
+    for word in words {
+        for spelling in [word.to_owned(), word.to_lowercase(), word.to_uppercase()] {
+            if !spellings.contains(&spelling) {
+                spellings.push(spelling);
+            }
+        }
+    }
+    json!({"anyOf": [{"enum": spellings}, {"type": "string", "pattern": REFERENCE}]})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_option_that_is_accepted_is_in_the_schema_and_no_other() {
+        let schema = json_schema();
+        let tables = schema["$defs"]["table"]["oneOf"].as_array().unwrap();
+        assert_eq!(tables.len(), CONNECTORS.len());
+        for (connector, table) in CONNECTORS.iter().zip(tables) {
+            let properties = table["properties"].as_object().unwrap();
+            assert_eq!(table["additionalProperties"], false);
+            assert_eq!(properties["connector"]["const"], connector.name);
+            for spec in connector.options {
+                let refused = matches!(spec.support, Support::Refused(_));
+                assert_eq!(properties.contains_key(spec.name), !refused, "{}: {}", connector.name, spec.name);
+            }
+        }
+        let upsert = &tables[0]["properties"];
+        assert!(
+            upsert["value.json.ignore-parse-errors"].is_object()
+                && upsert["key.csv.null-literal"].is_object()
+        );
+        let required: Vec<_> =
+            tables[2]["required"].as_array().unwrap().iter().filter_map(Json::as_str).collect();
+        assert_eq!(required, ["connector", "url", "table-name"]);
     }
 }

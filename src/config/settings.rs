@@ -14,6 +14,8 @@ use serde::Deserialize;
 use serde::de::{self, Deserializer};
 use tracing_subscriber::EnvFilter;
 
+use crate::telemetry::LogFormat;
+
 use super::{Fault, Span, parse_duration};
 
 const DEFAULTS: &str = include_str!("../../config/settings.yaml");
@@ -54,16 +56,6 @@ pub struct Log {
     /// A level, or levels per module: `info,lookaside::kafka=debug`.
     #[serde(deserialize_with = "level")]
     pub level: String,
-}
-
-/// What a log line looks like.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum LogFormat {
-    /// For people.
-    Text,
-    /// For machines.
-    Json,
 }
 
 /// How the process stops.

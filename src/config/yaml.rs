@@ -236,3 +236,83 @@ fn style_of(style: ScalarStyle) -> Style {
         ScalarStyle::Literal | ScalarStyle::Folded => Style::Block,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn whats(text: &str) -> Vec<String> {
+        let faults = parse_yaml("t", text).err().unwrap_or_default();
+        faults.iter().map(ToString::to_string).collect()
+    }
+
+    fn text_of<'a>(root: &'a Node, key: &str) -> &'a Text {
+        root.get(key).and_then(Node::as_text).unwrap()
+    }
+
+    #[test]
+    fn scalars_stay_as_they_were_written() {
+        let root = parse_yaml("t", "a: yes\nb: 0x1F\nc: 'true'\nd: \"x\\ty\"\ne:\nf: ~\n").unwrap();
+        let written = |key| text_of(&root, key).written.clone();
+        assert_eq!([written("a"), written("b"), written("c"), written("d")], ["yes", "0x1F", "true", "x\ty"]);
+        assert!(text_of(&root, "e").is_missing());
+        assert_eq!(written("f"), "~");
+        assert_eq!(text_of(&root, "c").style, Style::Single);
+    }
+
+    #[test]
+    fn places_count_from_one_and_go_into_the_text() {
+        let root = parse_yaml("t", "list:\n- é = `x`\n- 'it''s b'\n").unwrap();
+        let items = root.get("list").and_then(Node::as_list).unwrap();
+        let place = |i: usize, offset| {
+            let span = items[i].as_text().unwrap().place(Some(offset));
+            (span.line, span.column)
+        };
+        assert_eq!(place(0, 0), (2, 3));
+        assert_eq!(place(0, "é = ".len()), (2, 7));
+        assert_eq!(place(1, "it's ".len()), (3, 10), "a quote within quotes is written twice");
+    }
+
+    #[test]
+    fn duplicate_keys_name_both_places() {
+        assert_eq!(
+            whats("a: 1\nb: {c: 1, c: 2}\na: 2\n"),
+            [
+                "t:2:11: key 'c' is given twice, first at t:2:5",
+                "t:3:1: key 'a' is given twice, first at t:1:1",
+            ]
+        );
+    }
+
+    #[test]
+    fn aliases_and_merges_take_over_what_is_not_written() {
+        let root = parse_yaml("t", "a: &a {x: 1, y: 2}\nb: {<<: *a, y: 3}\nc: *a\n").unwrap();
+        let value = |key, field| {
+            root.get(key).and_then(|map| map.get(field)).and_then(Node::as_text).unwrap().written.clone()
+        };
+        assert_eq!([value("b", "x"), value("b", "y"), value("c", "y")], ["1", "3", "2"]);
+    }
+
+    #[test]
+    fn what_grows_without_bound_is_refused() {
+        let mut laughs = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
+        for i in 1..6 {
+            let items = vec![format!("*a{}", i - 1); 10].join(", ");
+            laughs.push_str(&format!("a{i}: &a{i} [{items}]\n"));
+        }
+        assert!(whats(&laughs)[0].contains("aliases add more than"));
+        let deep = format!("a: {}{}", "[".repeat(40), "]".repeat(40));
+        assert!(whats(&deep)[0].contains("nested deeper"));
+        assert!(whats(&format!("a: {}", "x".repeat(BYTES_MAX)))[0].contains("larger than"));
+    }
+
+    #[test]
+    fn what_is_no_definition_is_refused() {
+        assert!(whats("")[0].contains("the file is empty"));
+        assert!(whats("a: 1\n---\nb: 2\n")[0].contains("a second document"));
+        assert!(whats("a: !secret b\n")[0].contains("tags"));
+        assert!(whats("[a]: b\n")[0].contains("a key is a word"));
+        assert!(whats("a:\n\t- b\n")[0].starts_with("t:2:"));
+        assert!(!whats("a: *nowhere\n").is_empty());
+    }
+}

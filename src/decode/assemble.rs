@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 
 use crate::error::{Reason, RowFault};
 use crate::expr::Columns;
-use crate::format::Cell;
+use crate::format::Fields;
 use crate::model::{Datum, RowLayout, Slice};
 use crate::plan::{ColumnSource, PhysicalColumn, SourceKind, SourcePlan, StreamColumn};
 
@@ -21,8 +21,6 @@ pub(super) struct Assembly {
     upsert: bool,
     physical: Box<[PhysicalColumn]>,
     key_columns: Box<[usize]>,
-    /// Physical column of each field of the value.
-    value_columns: Box<[usize]>,
     value_includes_key: bool,
     /// Physical columns that must not be NULL.
     not_null: Box<[usize]>,
@@ -43,7 +41,7 @@ pub(super) struct Source<'a> {
     /// The packed primary key of an upsert source's record.
     pub routed_key: &'a [u8],
     /// The fields of the record key, where an append-only source reads them.
-    pub key_cells: &'a [Cell<'a>],
+    pub key_values: &'a [Datum<'a>],
     /// Metadata of the record.
     pub metadata: &'a Values<'a>,
     /// For what has to be built.
@@ -64,7 +62,7 @@ impl Columns for ComputedScope<'_> {
 }
 
 impl Assembly {
-    pub(super) fn new(source: &SourcePlan, value_columns: Vec<usize>) -> Self {
+    pub(super) fn new(source: &SourcePlan) -> Self {
         let upsert = source.kind == SourceKind::UpsertKafka;
         let key = |i: &usize| upsert && source.key_columns.contains(i);
         let not_null = source.physical.iter().enumerate().filter(|(i, column)| {
@@ -81,7 +79,6 @@ impl Assembly {
             not_null: not_null.map(|(i, _)| i).collect(),
             physical: source.physical.clone().into(),
             key_columns: source.key_columns.clone().into(),
-            value_columns: value_columns.into(),
             value_includes_key: source.value_includes_key,
             columns: source.columns.clone().into(),
             identity,
@@ -111,22 +108,24 @@ impl Assembly {
     /// Adds the row of one value.
     pub(super) fn row<'a>(
         &'a self,
-        cells: &[Cell<'a>],
+        fields: Fields<'a>,
         source: Source<'a>,
         out: &mut DecodedRows,
     ) -> Result<(), RowFault> {
-        let physical = source.arena.alloc_slice_fill_copy(self.physical.len(), Datum::Null);
-        self.fill_key(physical, source);
-        self.fill_value(physical, cells)?;
+        if self.value_includes_key {
+            self.check_key_columns(&fields)?;
+        } else {
+            self.fill_key(fields.values, source);
+        }
+        let physical: &'a [Datum<'a>] = fields.values;
         self.check_not_null(physical)?;
-        let physical = &*physical;
         let key = if self.upsert { self.key(physical, source, out)? } else { Slice::default() };
         let start = out.arena.len();
         if self.identity {
             self.layout.pack(physical, &mut out.arena);
         } else {
             let scope = ComputedScope { physical, metadata: source.metadata };
-            let row = source.arena.alloc_slice_fill_copy(self.columns.len(), Datum::Null);
+            let row = source.arena.alloc_slice_fill_with(self.columns.len(), |_| Datum::Null);
             for (column, slot) in self.columns.iter().zip(row.iter_mut()) {
                 *slot = value_of(column, &scope, source.arena)?;
             }
@@ -138,33 +137,27 @@ impl Assembly {
         Ok(())
     }
 
-    /// Key columns come from the record key; under `ALL` the value's copy is written over them.
+    /// Under `EXCEPT_KEY` the key columns come from the record key.
     fn fill_key<'a>(&self, physical: &mut [Datum<'a>], source: Source<'a>) {
-        if self.value_includes_key && self.upsert {
-            return;
-        }
         for (k, &column) in self.key_columns.iter().enumerate() {
             let Some(slot) = physical.get_mut(column) else { continue };
             *slot = if self.upsert {
                 self.key_layout.get(source.routed_key, k)
             } else {
-                source.key_cells.get(k).copied().flatten().unwrap_or(Datum::Null)
+                source.key_values.get(k).copied().unwrap_or(Datum::Null)
             };
         }
     }
 
-    fn fill_value<'a>(&self, physical: &mut [Datum<'a>], cells: &[Cell<'a>]) -> Result<(), RowFault> {
-        for (&column, cell) in self.value_columns.iter().zip(cells) {
-            let Some(slot) = physical.get_mut(column) else { continue };
-            *slot = match cell {
-                Some(datum) => *datum,
-                None if self.upsert && !self.lossy && self.key_columns.contains(&column) => {
-                    return Err(self.missing_key_column(column));
-                }
-                None => Datum::Null,
-            };
+    /// Under `ALL` the value must hold the key columns, lest the row get a NULL key.
+    fn check_key_columns(&self, fields: &Fields<'_>) -> Result<(), RowFault> {
+        if !self.upsert || self.lossy {
+            return Ok(());
         }
-        Ok(())
+        match self.key_columns.iter().find(|&&column| !fields.is_present(column)) {
+            None => Ok(()),
+            Some(&column) => Err(self.missing_key_column(column)),
+        }
     }
 
     fn missing_key_column(&self, column: usize) -> RowFault {

@@ -1,6 +1,7 @@
 //! Readable metadata of a Kafka record as column values. Flink: `KafkaDynamicSource.ReadableMetadata`.
 
 use bumpalo::Bump;
+use hashbrown::HashMap;
 
 use crate::model::{
     Datum, Header, PartitionId, PartitionTable, Record, Timestamp, TopicPartition, Value, nested,
@@ -102,11 +103,12 @@ fn bytes_of(header: &Header) -> Value {
 /// The last of a repeated name wins.
 fn header_map(headers: &[Header]) -> Value {
     let mut entries: Vec<(Value, Value)> = Vec::with_capacity(headers.len());
+    let mut positions: HashMap<&str, usize, foldhash::fast::RandomState> = HashMap::default();
     for header in headers {
-        let key = Value::Str(header.key.clone());
-        match entries.iter_mut().find(|entry| entry.0 == key) {
+        let position = *positions.entry(&header.key).or_insert(entries.len());
+        match entries.get_mut(position) {
             Some(entry) => entry.1 = bytes_of(header),
-            None => entries.push((key, bytes_of(header))),
+            None => entries.push((Value::Str(header.key.clone()), bytes_of(header))),
         }
     }
     Value::Map(entries)

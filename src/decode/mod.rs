@@ -19,7 +19,7 @@ pub use rows::{DecodedRow, DecodedRows, KeyMismatch, Op};
 use bumpalo::Bump;
 
 use crate::error::{DataFault, Place, Reason, Result, RowFault};
-use crate::format::{self, Cell, Reader};
+use crate::format::{self, Fields, Reader};
 use crate::model::{Datum, PartitionTable, Record, RecordBatch, Slice};
 use crate::plan::{EmptyValue, SourceKind, SourcePlan};
 
@@ -49,12 +49,12 @@ impl Decoder {
     /// # Errors
     /// Columns of types that their format does not have.
     pub fn new(source: &SourcePlan, partitions: PartitionTable) -> Result<Self> {
-        let (value, value_columns) = format::value_reader(source)?;
+        let value = format::value_reader(source)?;
         let key = match source.kind {
             SourceKind::UpsertKafka => None,
             SourceKind::Kafka => format::key_reader(source)?,
         };
-        let assembly = Assembly::new(source, value_columns);
+        let assembly = Assembly::new(source);
         let needed = assembly.metadata_needed();
         Ok(Self {
             table: source.table.clone(),
@@ -170,12 +170,12 @@ impl Decoder {
         out: &mut DecodedRows,
     ) -> Result<(), RowFault> {
         let Self { value: reader, key, assembly, metadata, arena, .. } = self;
-        arena.reset();
+        format::recycle(arena);
         let arena = &*arena;
-        let key_cells = match key {
+        let key_values = match key {
             None => &[],
-            Some(reader) => match key_cells(reader, record.key.map(|key| key.of(batch)), arena)? {
-                Some(cells) => cells,
+            Some(reader) => match key_values(reader, record.key.map(|key| key.of(batch)), arena)? {
+                Some(values) => values,
                 None => {
                     out.dropped += 1;
                     return Ok(());
@@ -184,11 +184,11 @@ impl Decoder {
         };
         let metadata = &metadata.read(record, arena);
         let source =
-            Source { record: index, routed_key: record.routed_key.of(batch), key_cells, metadata, arena };
+            Source { record: index, routed_key: record.routed_key.of(batch), key_values, metadata, arena };
         let Some(value) = value else {
-            return assembly.row(&[Some(Datum::Null)], source, out);
+            return assembly.row(reader.null_row(arena), source, out);
         };
-        let tally = reader.read(value, arena, |cells| assembly.row(cells, source, out))?;
+        let tally = reader.read(value, arena, |fields| assembly.row(fields, source, out))?;
         out.dropped += u64::from(tally.dropped);
         Ok(())
     }
@@ -200,21 +200,21 @@ fn delete(index: u32, record: &Record, arena: &[u8], out: &mut DecodedRows) {
 }
 
 /// The fields of the record key; `None` if the format drops it.
-fn key_cells<'a>(
+fn key_values<'a>(
     reader: &mut Reader,
     key: Option<&'a [u8]>,
     arena: &'a Bump,
-) -> Result<Option<&'a [Cell<'a>]>, RowFault> {
+) -> Result<Option<&'a [Datum<'a>]>, RowFault> {
     let Some(key) = key else {
         if reader.takes_null() {
-            return Ok(Some(arena.alloc_slice_copy(&[Some(Datum::Null)])));
+            return Ok(Some(reader.null_row(arena).values));
         }
         return Err(RowFault::new(Reason::NullKey, "the record has no key, and key.fields reads it")
             .remedy("produce records with a key, or take key.format and key.fields out of the definition"));
     };
     let mut found = None;
-    let read = reader.read(key, arena, |cells| {
-        found = Some(&*arena.alloc_slice_copy(cells));
+    let read = reader.read(key, arena, |Fields { values, .. }| {
+        found = Some(&*values);
         Ok(())
     });
     read.map_err(|mut fault| {

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::format::fixture::{add_column, computed, csv, json, lenient_json, raw, source};
-use crate::model::{DataType, Header, PartitionId, Timestamp, TopicPartition, Type, Value};
+use crate::model::{DataType, Field, Header, PartitionId, Timestamp, TopicPartition, Type, Value};
 use crate::plan::{ColumnSource, Metadata};
 
 /// Rows as op, key and values.
@@ -215,6 +215,10 @@ fn ignored_parse_errors_drop_messages_and_null_fields() {
 fn metadata_and_computed_columns() {
     let mut plan = source(&[("id", Type::Int.not_null()), ("v", Type::Int.nullable())], &[0]);
     let headers = Type::Map(Box::new(Type::STRING.nullable()), Box::new(Type::BYTES.nullable()));
+    let entry = Type::Row(vec![
+        Field { name: "key".into(), ty: Type::STRING.nullable() },
+        Field { name: "value".into(), ty: Type::BYTES.nullable() },
+    ]);
     for (name, ty, from) in [
         ("topic", Type::STRING, Metadata::Topic),
         ("partition", Type::Int, Metadata::Partition),
@@ -223,6 +227,7 @@ fn metadata_and_computed_columns() {
         ("kind", Type::STRING, Metadata::TimestampType),
         ("epoch", Type::Int, Metadata::LeaderEpoch),
         ("headers", headers, Metadata::Headers),
+        ("list", Type::Array(Box::new(entry.nullable())), Metadata::HeaderList),
     ] {
         add_column(&mut plan, name, ty, ColumnSource::Metadata(from));
     }
@@ -243,6 +248,10 @@ fn metadata_and_computed_columns() {
         text("CreateTime"),
         Value::Null,
         Value::Map(vec![(text("h"), Value::Null)]),
+        Value::Array(vec![
+            Value::Row(vec![text("h"), Value::Bytes(vec![1])]),
+            Value::Row(vec![text("h"), Value::Null]),
+        ]),
         Value::Int(42),
         Value::Int(18),
     ];

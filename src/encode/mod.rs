@@ -27,7 +27,15 @@ pub struct Encoder {
     /// Positions that a row which is there may not leave NULL.
     not_null: Box<[usize]>,
     names: Box<[Box<str>]>,
+    /// Bytes of the arena and rows of the batch before: room for the next one is made at once.
+    before: (usize, usize),
 }
+
+/// Most bytes of room that are made for a batch before they are needed: what a few thousand usual rows take.
+const ROOM_MAX: usize = 1 << 20;
+
+/// The same in rows.
+const ROWS_MAX: usize = 4096;
 
 #[derive(Clone, Debug)]
 enum Form {
@@ -67,6 +75,7 @@ impl Encoder {
             key: sink.primary_key.clone().into(),
             not_null: columns.filter(|(_, column)| !column.ty.nullable).map(|(i, _)| i).collect(),
             names: project.columns.iter().map(|column| column.name.as_str().into()).collect(),
+            before: (0, 0),
         }
     }
 
@@ -83,12 +92,18 @@ impl Encoder {
     ) -> Result<(), RowFault> {
         self.check(kind, row)?;
         let OutputBatch { arena, payload } = out;
+        if arena.capacity() == 0 {
+            arena.reserve(self.before.0.min(ROOM_MAX));
+        }
         match &mut self.form {
             Form::Records(writer) => {
                 let record = writer.write(kind, row, arena)?;
-                match payload {
-                    Payload::Records(records) => records.push(record),
-                    other => *other = Payload::Records(vec![record]),
+                if !matches!(payload, Payload::Records(_)) {
+                    *payload = Payload::Records(Vec::with_capacity(self.before.1.min(ROWS_MAX)));
+                }
+                if let Payload::Records(records) = payload {
+                    records.push(record);
+                    self.before.1 = records.len();
                 }
             }
             Form::Rows(layout) => {
@@ -112,6 +127,7 @@ impl Encoder {
                 other => *other = Payload::Count(1),
             },
         }
+        self.before.0 = arena.len();
         Ok(())
     }
 

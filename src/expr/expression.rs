@@ -97,6 +97,15 @@ impl Expression {
         Self { node: Arc::new(node), ty: self.ty.clone() }
     }
 
+    /// The same expression with another one in the place of every column: column `i` becomes
+    /// `with(i)`, which has the column's type.
+    #[must_use]
+    pub fn substitute(&self, with: &dyn Fn(usize) -> Self) -> Self {
+        let mut node = (*self.node).clone();
+        node.substitute(&|column| (*with(column).node).clone());
+        Self { node: Arc::new(node), ty: self.ty.clone() }
+    }
+
     /// The value as `target`, when every value of this type is one of `target`:
     /// a wider integer, a DECIMAL that holds all digits, FLOAT and what DOUBLE
     /// holds exactly to DOUBLE, longer text, a finer TIMESTAMP, the same type. `None` if it would narrow.

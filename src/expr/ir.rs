@@ -309,6 +309,15 @@ impl Node {
         self.operands_mut(&mut |operand| operand.renumber(new));
     }
 
+    /// Puts another node in the place of every column.
+    pub(crate) fn substitute(&mut self, with: &dyn Fn(usize) -> Self) {
+        if let Self::Column(index) = self {
+            *self = with(*index);
+        } else {
+            self.operands_mut(&mut |operand| operand.substitute(with));
+        }
+    }
+
     /// Whether the value depends on no column, and is not there yet.
     pub(crate) fn is_foldable(&self) -> bool {
         !matches!(self, Self::Constant(_)) && self.is_column_free()

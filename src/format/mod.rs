@@ -8,6 +8,7 @@
 
 mod base64;
 mod csv;
+mod fields;
 mod json;
 mod misfit;
 mod moment;
@@ -18,31 +19,18 @@ mod record;
 #[cfg(test)]
 pub(crate) mod fixture;
 
+pub use fields::{FieldSpec, Fields, recycle};
 pub use record::{key_reader, key_writer, value_reader, value_writer};
 
 use bumpalo::Bump;
 
-use crate::error::{Result, RowFault};
-use crate::model::{DataType, Datum, Type, Value};
+use crate::error::{Error, Kind, Result, RowFault};
+use crate::model::{Datum, Type, Value};
 use crate::plan::Format;
 
 use csv::{CsvReader, CsvWriter};
 use json::{JsonReader, JsonWriter};
 use raw::Raw;
-
-/// A field of a message.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FieldSpec {
-    /// Name, for formats with names and for messages.
-    pub name: String,
-    /// Where it is: for a reader, its position in the message (csv); for a writer, its position in the row.
-    pub position: usize,
-    /// Its type.
-    pub ty: DataType,
-}
-
-/// What a message says about a field; `None`: the message does not have it.
-pub type Cell<'a> = Option<Datum<'a>>;
 
 /// What became of a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -65,20 +53,31 @@ enum Reading {
 }
 
 impl Reader {
-    /// A reader of `fields` from messages that have `arity` fields in all (csv counts them).
-    /// `lossy`: `value.lossy-conversion: flink`.
+    /// A reader of `fields` into rows of `width` columns, from messages that have `arity` fields in all (csv counts
+    /// them). `lossy`: `value.lossy-conversion: flink`.
     ///
     /// # Errors
     /// [`crate::error::Kind::Definition`] for types that the format does not have.
-    pub fn new(format: &Format, fields: Vec<FieldSpec>, arity: usize, lossy: bool) -> Result<Self> {
-        Ok(Self(match format {
-            Format::Json(options) => Reading::Json(JsonReader::new(options, fields, lossy)?),
-            Format::Csv(options) => Reading::Csv(CsvReader::new(options, fields, arity, lossy)?),
-            Format::Raw(options) => Reading::Raw(Raw::new(*options, fields, lossy)?),
-        }))
+    pub fn new(
+        format: &Format,
+        fields: Vec<FieldSpec>,
+        width: usize,
+        arity: usize,
+        lossy: bool,
+    ) -> Result<Self> {
+        let form = match format {
+            Format::Json(options) => Reading::Json(JsonReader::new(options, fields, width, lossy)?),
+            Format::Csv(options) => Reading::Csv(CsvReader::new(options, fields, (width, arity), lossy)?),
+            Format::Raw(_) if arity != 1 => {
+                let message = format!("the raw format holds exactly one column, here there are {arity}");
+                return Err(Error::new(Kind::Definition, message));
+            }
+            Format::Raw(options) => Reading::Raw(Raw::new(*options, fields, width, lossy)?),
+        };
+        Ok(Self(form))
     }
 
-    /// Calls `each` for every row of a message, with a cell per field. Not for null messages.
+    /// Calls `each` for every row of a message. Not for null messages.
     ///
     /// # Errors
     /// What is wrong with the message, by column where it is one; the first error of `each`.
@@ -86,13 +85,19 @@ impl Reader {
         &mut self,
         bytes: &'a [u8],
         arena: &'a Bump,
-        each: impl FnMut(&[Cell<'a>]) -> Result<(), RowFault>,
+        each: impl FnMut(Fields<'a>) -> Result<(), RowFault>,
     ) -> Result<Tally, RowFault> {
         match &mut self.0 {
             Reading::Json(reader) => reader.read(bytes, arena, each),
             Reading::Csv(reader) => reader.read(bytes, arena, each),
             Reading::Raw(reader) => reader.read(bytes, arena, each),
         }
+    }
+
+    /// The row that a null message is where it is one ([`Reader::takes_null`]): NULL in every column.
+    pub fn null_row<'a>(&self, arena: &'a Bump) -> Fields<'a> {
+        let width = if let Reading::Raw(raw) = &self.0 { raw.width() } else { 0 };
+        Fields::none(width, arena)
     }
 
     /// Whether a message of no bytes is a value of this format (raw text and bytes).
@@ -128,7 +133,7 @@ impl Writer {
         Ok(Self(match format {
             Format::Json(options) => Writing::Json(JsonWriter::new(options, fields)?),
             Format::Csv(options) => Writing::Csv(Box::new(CsvWriter::new(options, fields)?)),
-            Format::Raw(options) => Writing::Raw(Raw::new(*options, fields, false)?),
+            Format::Raw(options) => Writing::Raw(Raw::new(*options, fields, 0, false)?),
         }))
     }
 

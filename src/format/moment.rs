@@ -142,9 +142,47 @@ pub(super) fn write_time(millis: i32, out: &mut Vec<u8>) {
     civil::write_time(millis.into(), fraction_digits(nanos), out);
 }
 
-/// Appends `yyyy-MM-dd`, the separator and `HH:mm:ss[.f]`.
+/// Appends `yyyy-MM-dd`, the separator and `HH:mm:ss[.f]`. Years of four digits go out in one piece.
 pub(super) fn write_moment(at: Timestamp, separator: u8, out: &mut Vec<u8>) {
-    civil::write_timestamp_shortest(at, separator, out);
+    let (days, clock) = civil::split_millis(at.millis);
+    let (year, month, day) = civil::civil_from_days(days);
+    let Ok(year @ 0..=9999) = u32::try_from(year) else {
+        return civil::write_timestamp_shortest(at, separator, out);
+    };
+    let mut text = *b"0000-00-00 00:00:00.000000000";
+    let seconds = (clock / 1000) as u32;
+    [text[0], text[1]] = pair(year / 100);
+    [text[2], text[3]] = pair(year % 100);
+    [text[5], text[6]] = pair(month);
+    [text[8], text[9]] = pair(day);
+    text[10] = separator;
+    [text[11], text[12]] = pair(seconds / 3600);
+    [text[14], text[15]] = pair(seconds / 60 % 60);
+    [text[17], text[18]] = pair(seconds % 60);
+    let millis = (clock % 1000) as u32;
+    if at.nanos > 0 {
+        let mut rest = at.nano_of_second();
+        for digit in text[20..].iter_mut().rev() {
+            *digit = b'0' + (rest % 10) as u8;
+            rest /= 10;
+        }
+        let len = 20 + usize::from(fraction_digits(at.nano_of_second()));
+        return out.extend_from_slice(text.get(..len).unwrap_or(&text));
+    }
+    text[20] = b'0' + (millis / 100) as u8;
+    [text[21], text[22]] = pair(millis % 100);
+    let len = match millis {
+        0 => 19,
+        _ if millis.is_multiple_of(100) => 21,
+        _ if millis.is_multiple_of(10) => 22,
+        _ => 23,
+    };
+    out.extend_from_slice(&text[..len]);
+}
+
+/// Two digits of a number below 100.
+fn pair(value: u32) -> [u8; 2] {
+    [b'0' + (value / 10 % 10) as u8, b'0' + (value % 10) as u8]
 }
 
 #[cfg(test)]
@@ -204,6 +242,19 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn moments_are_written_with_the_digits_they_need(millis in -70_000_000_000_000_i64..300_000_000_000_000, nanos in 0_u32..1_000_000) {
+            for nanos in [0, nanos / 1000 * 1000, nanos] {
+                for millis in [millis, millis / 1000 * 1000] {
+                    let at = Timestamp { millis, nanos };
+                    let (mut written, mut expected) = (Vec::new(), Vec::new());
+                    write_moment(at, b'T', &mut written);
+                    civil::write_timestamp_shortest(at, b'T', &mut expected);
+                    prop_assert_eq!(String::from_utf8(written).unwrap(), String::from_utf8(expected).unwrap());
+                }
+            }
+        }
+
         #[test]
         fn no_text_panics(text in "[-+0-9:. TZ]{0,40}|.{0,20}") {
             let _ = (date(&text), time(&text, true), local(&text, Form::SQL), instant(&text, Form::ISO));

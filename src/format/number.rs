@@ -4,7 +4,7 @@
 //! `DecimalData.fromBigDecimal` (half up to the scale).
 
 use crate::error::Reason;
-use crate::model::Decimal;
+use crate::model::{Decimal, javanum};
 
 use super::misfit::Misfit;
 
@@ -145,23 +145,38 @@ pub(super) fn write_integer(value: i64, out: &mut Vec<u8>) {
 
 /// Appends a decimal with every digit of its scale.
 pub(super) fn write_decimal(value: Decimal, out: &mut Vec<u8>) {
-    let scale = usize::from(value.scale());
-    let mut buffer = itoa::Buffer::new();
-    let digits = match u64::try_from(value.unscaled().unsigned_abs()) {
-        Ok(short) => buffer.format(short),
-        Err(_) => buffer.format(value.unscaled().unsigned_abs()),
+    let (unscaled, scale) = (value.unscaled(), usize::from(value.scale()));
+    match u64::try_from(unscaled.unsigned_abs()) {
+        Ok(magnitude) if scale <= SAFE_DIGITS => write_short_decimal(unscaled < 0, magnitude, scale, out),
+        _ => javanum::write_decimal(value, out),
+    }
+}
+
+/// Sign, 20 digits, a point, and a zero before it.
+const SHORT_DECIMAL_BYTES: usize = 24;
+
+/// Digits from the last to the first, into a buffer that goes out in one piece.
+fn write_short_decimal(negative: bool, magnitude: u64, scale: usize, out: &mut Vec<u8>) {
+    let mut text = [0_u8; SHORT_DECIMAL_BYTES];
+    let (mut start, mut rest, mut digits) = (text.len(), magnitude, 0);
+    let mut put = |byte: u8| {
+        start = start.saturating_sub(1);
+        if let Some(slot) = text.get_mut(start) {
+            *slot = byte;
+        }
     };
-    if value.unscaled() < 0 {
-        out.push(b'-');
+    while rest > 0 || digits <= scale {
+        if digits == scale && scale > 0 {
+            put(b'.');
+        }
+        put(b'0' + (rest % 10) as u8);
+        rest /= 10;
+        digits += 1;
     }
-    let whole = digits.len().saturating_sub(scale);
-    let (before, after) = digits.as_bytes().split_at(whole);
-    out.extend_from_slice(if before.is_empty() { b"0" } else { before });
-    if scale > 0 {
-        out.push(b'.');
-        out.extend(std::iter::repeat_n(b'0', scale - after.len()));
-        out.extend_from_slice(after);
+    if negative {
+        put(b'-');
     }
+    out.extend_from_slice(text.get(start..).unwrap_or_default());
 }
 
 fn sign(text: &[u8]) -> (bool, &[u8]) {
@@ -334,6 +349,16 @@ mod tests {
         fn no_text_panics(text in "[-+0-9.eE]{0,50}|.{0,20}", precision in 1_u8..=38) {
             let _ = (integer(&text, LONG), integer_of_any_form(&text, LONG, true), float::<f64>(&text));
             let _ = decimal(&text, precision, precision / 2);
+        }
+
+        #[test]
+        fn decimals_are_written_with_all_digits(unscaled in any::<i64>(), narrow in -1200_i64..1200, scale in 0_u8..30) {
+            for unscaled in [unscaled, narrow] {
+                let value = Decimal::new(unscaled.into(), scale);
+                let mut out = Vec::new();
+                write_decimal(value, &mut out);
+                prop_assert_eq!(String::from_utf8(out).unwrap(), value.to_string());
+            }
         }
 
         #[test]

@@ -8,35 +8,49 @@ use crate::error::{Error, Kind, Reason, Result, RowFault};
 use crate::model::{Datum, Type};
 use crate::plan::RawOptions;
 
-use super::{Cell, FieldSpec, Tally};
+use super::{FieldSpec, Fields, Tally};
 
 /// Reads and writes messages.
 #[derive(Clone, Debug)]
 pub(super) struct Raw {
-    field: FieldSpec,
+    /// `None`: nothing reads the column.
+    field: Option<FieldSpec>,
+    width: usize,
     big_endian: bool,
     lossy: bool,
 }
 
 impl Raw {
     /// # Errors
-    /// [`Kind::Definition`] unless there is one field, of a type that raw has.
-    pub(super) fn new(options: RawOptions, mut fields: Vec<FieldSpec>, lossy: bool) -> Result<Self> {
-        let (Some(field), true) = (fields.pop(), fields.is_empty()) else {
+    /// [`Kind::Definition`] for more than one field, or one of a type that raw does not have.
+    pub(super) fn new(
+        options: RawOptions,
+        mut fields: Vec<FieldSpec>,
+        width: usize,
+        lossy: bool,
+    ) -> Result<Self> {
+        let field = fields.pop();
+        if !fields.is_empty() {
             return Err(Error::new(Kind::Definition, "the raw format holds exactly one column"));
-        };
-        if width(&field.ty.kind).is_none() && !field.ty.kind.is_text() && !field.ty.kind.is_binary() {
+        }
+        let fits = |ty: &Type| bytes_of(ty).is_some() || ty.is_text() || ty.is_binary();
+        if let Some(field) = field.as_ref().filter(|field| !fits(&field.ty.kind)) {
             let allowed =
                 "raw takes CHAR, VARCHAR, STRING, BINARY, VARBINARY, BYTES, BOOLEAN, integers, FLOAT, DOUBLE";
             let message = format!("column {} is {}: {allowed}", field.name, field.ty);
             return Err(Error::new(Kind::Definition, message));
         }
-        Ok(Self { field, big_endian: options.big_endian, lossy })
+        Ok(Self { field, width, big_endian: options.big_endian, lossy })
     }
 
     /// Whether a message of no bytes is a value: the empty text, no bytes.
     pub(super) fn takes_empty(&self) -> bool {
-        width(&self.field.ty.kind).is_none()
+        self.field.as_ref().is_none_or(|field| bytes_of(&field.ty.kind).is_none())
+    }
+
+    /// Columns of the rows that are read.
+    pub(super) fn width(&self) -> usize {
+        self.width
     }
 
     /// Calls `each` for the row of the message.
@@ -44,19 +58,23 @@ impl Raw {
         &self,
         bytes: &'a [u8],
         arena: &'a Bump,
-        mut each: impl FnMut(&[Cell<'a>]) -> Result<(), RowFault>,
+        mut each: impl FnMut(Fields<'a>) -> Result<(), RowFault>,
     ) -> Result<Tally, RowFault> {
-        each(&[Some(self.value(bytes, arena)?)]).map(|()| Tally { rows: 1, dropped: 0 })
+        let mut row = Fields::none(self.width, arena);
+        if let Some(field) = &self.field {
+            row.set(field.column, self.value(field, bytes, arena)?);
+        }
+        each(row).map(|()| Tally { rows: 1, dropped: 0 })
     }
 
-    fn value<'a>(&self, bytes: &'a [u8], arena: &'a Bump) -> Result<Datum<'a>, RowFault> {
-        let ty = &self.field.ty.kind;
-        let Some(width) = width(ty) else {
-            return if ty.is_text() { self.text(bytes, arena) } else { Ok(Datum::Bytes(bytes)) };
+    fn value<'a>(&self, field: &FieldSpec, bytes: &'a [u8], arena: &'a Bump) -> Result<Datum<'a>, RowFault> {
+        let ty = &field.ty.kind;
+        let Some(width) = bytes_of(ty) else {
+            return if ty.is_text() { self.text(field, bytes, arena) } else { Ok(Datum::Bytes(bytes)) };
         };
         if bytes.len() != width {
             let detail = format!("{} bytes as {ty}, which raw writes in {width}", bytes.len());
-            return Err(self.fault(Reason::Malformed, detail));
+            return Err(fault(field, Reason::Malformed, detail));
         }
         let mut word = [0; 8];
         for (slot, byte) in word.iter_mut().zip(bytes) {
@@ -79,26 +97,21 @@ impl Raw {
     }
 
     /// Flink puts U+FFFD in place of what is not UTF-8.
-    fn text<'a>(&self, bytes: &'a [u8], arena: &'a Bump) -> Result<Datum<'a>, RowFault> {
+    fn text<'a>(&self, field: &FieldSpec, bytes: &'a [u8], arena: &'a Bump) -> Result<Datum<'a>, RowFault> {
         match std::str::from_utf8(bytes) {
             Ok(text) => Ok(Datum::Str(text)),
             Err(_) if self.lossy => Ok(Datum::Str(arena.alloc_str(&String::from_utf8_lossy(bytes)))),
             Err(error) => {
                 let detail = format!("the bytes from {} on are not UTF-8 text", error.valid_up_to());
-                Err(self.fault(Reason::LossyConversion, detail))
+                Err(fault(field, Reason::LossyConversion, detail))
             }
         }
     }
 
-    fn fault(&self, reason: Reason, detail: String) -> RowFault {
-        RowFault::new(reason, detail)
-            .in_column(&self.field.name)
-            .remedy("correct the producer or the column's type in the definition")
-    }
-
     /// Appends the bytes of a row; false if its value is NULL, which is a null message.
     pub(super) fn write(&self, row: &[Datum<'_>], out: &mut Vec<u8>) -> bool {
-        let bits = match row.get(self.field.position).copied().unwrap_or(Datum::Null) {
+        let Some(field) = &self.field else { return false };
+        let bits = match row.get(field.column).copied().unwrap_or(Datum::Null) {
             Datum::Str(text) => {
                 out.extend_from_slice(text.as_bytes());
                 return true;
@@ -113,7 +126,7 @@ impl Raw {
             Datum::Double(v) => v.to_bits(),
             _ => return false,
         };
-        let width = width(&self.field.ty.kind).unwrap_or(8);
+        let width = bytes_of(&field.ty.kind).unwrap_or(8);
         let bytes = bits.to_le_bytes();
         let used = bytes.get(..width).unwrap_or(&bytes);
         if self.big_endian {
@@ -125,8 +138,14 @@ impl Raw {
     }
 }
 
+fn fault(field: &FieldSpec, reason: Reason, detail: String) -> RowFault {
+    RowFault::new(reason, detail)
+        .in_column(&field.name)
+        .remedy("correct the producer or the column's type in the definition")
+}
+
 /// Bytes of a type of fixed width.
-fn width(ty: &Type) -> Option<usize> {
+fn bytes_of(ty: &Type) -> Option<usize> {
     Some(match ty {
         Type::Boolean | Type::TinyInt => 1,
         Type::SmallInt => 2,
@@ -142,14 +161,14 @@ mod tests {
     use crate::model::Value;
 
     fn raw(ty: Type, big_endian: bool, lossy: bool) -> Result<Raw> {
-        let field = FieldSpec { name: "v".into(), position: 0, ty: ty.nullable() };
-        Raw::new(RawOptions { big_endian }, vec![field], lossy)
+        let field = FieldSpec { name: "v".into(), column: 0, ordinal: 0, ty: ty.nullable() };
+        Raw::new(RawOptions { big_endian }, vec![field], 1, lossy)
     }
 
     fn read(ty: Type, bytes: &[u8]) -> Result<Value, Reason> {
-        let mut value = None;
-        let read = raw(ty, true, false).unwrap().read(bytes, &Bump::new(), |cells| {
-            value = cells[0].map(Value::from);
+        let (mut value, arena) = (None, Bump::new());
+        let read = raw(ty, true, false).unwrap().read(bytes, &arena, |row| {
+            value = Some(Value::from(row.values[0]));
             Ok(())
         });
         read.map(|_| value.unwrap()).map_err(|fault| fault.reason)
@@ -188,8 +207,8 @@ mod tests {
                 let (mut bytes, arena) = (Vec::new(), Bump::new());
                 assert!(value.with_datum(|datum| raw.write(&[datum], &mut bytes)));
                 let mut seen = None;
-                raw.read(&bytes, &arena, |cells| {
-                    seen = cells[0].map(Value::from);
+                raw.read(&bytes, &arena, |row| {
+                    seen = Some(Value::from(row.values[0]));
                     Ok(())
                 })
                 .unwrap();
@@ -206,6 +225,20 @@ mod tests {
     #[test]
     fn a_definition_that_raw_cannot_hold_is_refused() {
         assert!(raw(Type::Date, true, false).is_err());
-        assert!(Raw::new(RawOptions { big_endian: true }, Vec::new(), false).is_err());
+        let field =
+            |name: &str| FieldSpec { name: name.into(), column: 0, ordinal: 0, ty: Type::Int.nullable() };
+        assert!(Raw::new(RawOptions { big_endian: true }, vec![field("a"), field("b")], 1, false).is_err());
+    }
+
+    #[test]
+    fn a_column_that_nothing_reads_is_not_looked_at() {
+        let (mut rows, arena) = (0, Bump::new());
+        let raw = Raw::new(RawOptions { big_endian: true }, Vec::new(), 1, false).unwrap();
+        raw.read(b"any bytes", &arena, |row| {
+            rows += usize::from(row.values[0].is_null());
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(rows, 1);
     }
 }

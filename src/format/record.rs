@@ -10,30 +10,29 @@ use crate::plan::{KafkaSink, PhysicalColumn, ProjectPlan, SinkPlan, SourcePlan};
 
 use super::{FieldSpec, Reader, Writer};
 
-/// A reader of a source's record values, and for each of its fields the position of the column in
-/// [`SourcePlan::physical`].
+/// A reader of a source's record values: its rows have the columns of [`SourcePlan::physical`].
 ///
 /// # Errors
 /// Types that the format does not have.
-pub fn value_reader(source: &SourcePlan) -> Result<(Reader, Vec<usize>)> {
-    let wanted = |i: &usize| source.value_includes_key || !source.key_columns.contains(i);
-    let columns: Vec<usize> = (0..source.physical.len()).filter(wanted).collect();
+pub fn value_reader(source: &SourcePlan) -> Result<Reader> {
     let keys = || source.key_columns.iter().filter_map(|&i| source.physical.get(i));
     let left_out = |before: &dyn Fn(&PhysicalColumn) -> bool| {
         if source.value_includes_key { 0 } else { keys().filter(|key| before(key)).count() }
     };
-    let field = |column: &PhysicalColumn| FieldSpec {
+    let field = |(i, column): (usize, &PhysicalColumn)| FieldSpec {
         name: column.name.clone(),
-        position: column.ordinal - left_out(&|key| key.ordinal < column.ordinal),
+        column: i,
+        ordinal: column.ordinal - left_out(&|key| key.ordinal < column.ordinal),
         ty: column.ty.clone(),
     };
-    let fields = columns.iter().filter_map(|&i| source.physical.get(i)).map(field).collect();
+    let wanted = |i: usize| source.value_includes_key || !source.key_columns.contains(&i);
+    let columns = source.physical.iter().enumerate().filter(|(i, _)| wanted(*i));
     let arity = source.physical_arity.saturating_sub(left_out(&|_| true));
-    let reader = Reader::new(&source.value_format, fields, arity, source.lossy_conversion)?;
-    Ok((reader, columns))
+    let width = source.physical.len();
+    Reader::new(&source.value_format, columns.map(field).collect(), width, arity, source.lossy_conversion)
 }
 
-/// A reader of a source's record keys, with a field per key column; `None` if keys are not read.
+/// A reader of a source's record keys: its rows have the key columns, in key order. `None` if keys are not read.
 ///
 /// # Errors
 /// Types that the format does not have.
@@ -41,15 +40,16 @@ pub fn key_reader(source: &SourcePlan) -> Result<Option<Reader>> {
     let Some(format) = source.key_format.as_ref().filter(|_| !source.key_columns.is_empty()) else {
         return Ok(None);
     };
-    let field = |(position, column): (usize, &PhysicalColumn)| FieldSpec {
+    let field = |(i, column): (usize, &PhysicalColumn)| FieldSpec {
         name: without_prefix(&column.name, &source.key_prefix),
-        position,
+        column: i,
+        ordinal: i,
         ty: column.ty.clone(),
     };
     let columns = source.key_columns.iter().filter_map(|&i| source.physical.get(i));
     let fields: Vec<FieldSpec> = columns.enumerate().map(field).collect();
     let arity = fields.len();
-    Reader::new(format, fields, arity, source.lossy_conversion).map(Some)
+    Reader::new(format, fields, arity, arity, source.lossy_conversion).map(Some)
 }
 
 /// A writer of a sink's record keys.
@@ -77,7 +77,12 @@ pub fn value_writer(kafka: &KafkaSink, sink: &SinkPlan, project: &ProjectPlan) -
 fn output_fields(project: &ProjectPlan, positions: impl Iterator<Item = usize>) -> Vec<FieldSpec> {
     let field = |position: usize| {
         let column = project.columns.get(position)?;
-        Some(FieldSpec { name: column.name.clone(), position, ty: column.ty.clone() })
+        Some(FieldSpec {
+            name: column.name.clone(),
+            column: position,
+            ordinal: position,
+            ty: column.ty.clone(),
+        })
     };
     positions.filter_map(field).collect()
 }

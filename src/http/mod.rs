@@ -10,8 +10,11 @@
 //! No answer asks Kafka or the database: a probe must not fail because a
 //! dependency is slow.
 
+mod observe;
+mod process;
 mod server;
 
+pub use observe::Watch;
 pub use server::{Server, serve};
 
 use crate::telemetry::Page;

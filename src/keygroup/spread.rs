@@ -68,16 +68,25 @@ pub fn load(hashes: &[i32], groups: &KeyGroups) -> Load {
 /// Max parallelisms worth trying beside the powers of two: round numbers that operators pick.
 const ROUND_NUMBERS: [u16; 9] = [120, 180, 240, 360, 480, 720, 1_000, 5_040, 10_000];
 
+/// Up to so many keys every max parallelism of [`EACH`] is tried: with few keys the throw of the dice
+/// decides, and more throws find a good one. With many keys all settings are nearly even.
+const FEW_KEYS: usize = 1_000;
+
+/// The max parallelisms that are tried one by one for few keys.
+const EACH: std::ops::RangeInclusive<u16> = 128..=1_024;
+
 /// At most `count` settings near `groups` that spread `hashes` best, best first.
 ///
 /// Tried are the same parallelism and those up to two below and above it, each with powers of two
-/// and round numbers as max parallelism. Ranked by skew, then by the keys of the busiest shard, then
-/// by how little changes: the nearest parallelism first, then the fewest key groups.
+/// and round numbers as max parallelism, for few keys also with all numbers of a range; never a single
+/// shard, which has no skew and no parallelism. Ranked by skew, then by the keys of the busiest shard,
+/// then by how little changes: the nearest parallelism first, then the fewest key groups.
 #[must_use]
 pub fn suggest(hashes: &[i32], groups: &KeyGroups, count: usize) -> Vec<Setting> {
     let current = groups.parallelism();
-    let mut settings: Vec<Setting> = (current.saturating_sub(2).max(1)..=current.saturating_add(2))
-        .flat_map(|parallelism| max_parallelisms().map(move |max| KeyGroups::new(parallelism, Some(max))))
+    let maxima = max_parallelisms(hashes.len());
+    let mut settings: Vec<Setting> = (current.saturating_sub(2).max(2)..=current.saturating_add(2))
+        .flat_map(|parallelism| maxima.iter().map(move |max| KeyGroups::new(parallelism, Some(*max))))
         .filter_map(Result::ok)
         .filter(|setting| setting != groups)
         .map(|setting| Setting { load: load(hashes, &setting), groups: setting })
@@ -88,8 +97,14 @@ pub fn suggest(hashes: &[i32], groups: &KeyGroups, count: usize) -> Vec<Setting>
     settings
 }
 
-fn max_parallelisms() -> impl Iterator<Item = u16> {
-    (7..=15).map(|power| 1_u16 << power).chain(ROUND_NUMBERS)
+/// Ascending, each once.
+fn max_parallelisms(keys: usize) -> Vec<u16> {
+    let powers = (7..=15).map(|power| 1_u16 << power);
+    let each = EACH.filter(|_| keys <= FEW_KEYS);
+    let mut all: Vec<u16> = powers.chain(ROUND_NUMBERS).chain(each).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
 }
 
 fn rank(setting: &Setting, current: u16) -> (f64, u64, u16, u16) {
@@ -123,6 +138,21 @@ mod tests {
         assert!(best[0].load.skew < 3.0);
         assert!(best.windows(2).all(|pair| pair[0].load.skew <= pair[1].load.skew));
         assert!(best.iter().all(|setting| setting.load == load(&SIX, &setting.groups)));
+    }
+
+    #[test]
+    fn few_keys_find_an_even_setting_at_the_same_parallelism() {
+        let groups = KeyGroups::new(6, Some(128)).unwrap();
+        let best = &suggest(&SIX, &groups, 1)[0];
+        assert_eq!((best.groups.parallelism(), best.load.keys.as_slice()), (6, &[1; 6][..]));
+        let many: Vec<i32> = (0..2_000).collect();
+        assert!(suggest(&many, &groups, 1_000).len() < 5 * 20);
+    }
+
+    #[test]
+    fn a_single_shard_is_no_suggestion() {
+        let groups = KeyGroups::new(2, Some(128)).unwrap();
+        assert!(suggest(&SIX, &groups, 1_000).iter().all(|setting| 1 < setting.groups.parallelism()));
     }
 
     #[test]

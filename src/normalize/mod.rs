@@ -9,9 +9,11 @@
 //!
 //! Arrival order alone counts; event time and Kafka timestamps do not.
 
+mod counters;
 mod bundle;
 mod decide;
 
+pub use counters::NormalizeCounters;
 pub use decide::{Decision, Incoming, Suppressed, decide};
 
 use bumpalo::Bump;
@@ -114,29 +116,6 @@ pub struct RecordFault {
     pub origin: Origin,
     /// What is wrong with it.
     pub fault: RowFault,
-}
-
-/// How often each decision was taken.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct NormalizeCounters {
-    /// `+I`.
-    pub inserts: u64,
-    /// `-U` and `+U`.
-    pub updates: u64,
-    /// `-D`.
-    pub deletes: u64,
-    /// Equal rows.
-    pub equal: u64,
-    /// Deletes of unknown keys.
-    pub unknown_deletes: u64,
-    /// Rows that fail the filter while nothing was stored for their key.
-    pub filtered: u64,
-    /// Rows whose key fails the key filter.
-    pub key_filtered: u64,
-    /// Records that a later one of the same bundle replaced.
-    pub bundled: u64,
-    /// Records that rebuilt state.
-    pub rebuilt: u64,
 }
 
 /// ChangelogNormalize of one shard, with its state.

@@ -38,4 +38,37 @@ pub struct RowsIn {
     pub key_mismatches: u64,
     /// Of these, rows handed on to the shard that owns the key.
     pub forwarded: u64,
+    /// Bytes of keys and values.
+    pub bytes: u64,
+    /// Empty values that the definition says to skip.
+    pub skipped: u64,
+    /// Keys, values and rows dropped under `ignore-parse-errors`.
+    pub dropped: u64,
+}
+
+/// The sum over shards; lookups are left out, because their counts are shown by shard.
+impl std::ops::AddAssign<&Self> for Counters {
+    fn add_assign(&mut self, other: &Self) {
+        self.rows_in += other.rows_in;
+        self.normalize += other.normalize;
+        self.unmatched += other.unmatched;
+        self.rows_out.iter_mut().zip(other.rows_out).for_each(|(sum, rows)| *sum += rows);
+        self.state.keys += other.state.keys;
+        self.state.bytes += other.state.bytes;
+        self.in_flight += other.in_flight;
+    }
+}
+
+impl std::ops::AddAssign for RowsIn {
+    fn add_assign(&mut self, other: Self) {
+        self.records += other.records;
+        self.upserts += other.upserts;
+        self.deletes += other.deletes;
+        self.inserts += other.inserts;
+        self.key_mismatches += other.key_mismatches;
+        self.forwarded += other.forwarded;
+        self.bytes += other.bytes;
+        self.skipped += other.skipped;
+        self.dropped += other.dropped;
+    }
 }

@@ -9,7 +9,7 @@ use crate::clock::Millis;
 use crate::decode::{DecodedRows, Decoder, Op};
 use crate::error::{DataFault, Result};
 use crate::keygroup::{KeyGroups, KeyHasher};
-use crate::model::{DataType, PartitionId, PartitionTable, RecordBatch, ShardId, Slice};
+use crate::model::{DataType, PartitionId, PartitionTable, Record, RecordBatch, ShardId, Slice};
 use crate::normalize::{Arrival, Change, Incoming, Located, Origin, RecordFault};
 use crate::plan::Plan;
 use crate::route::Router;
@@ -101,6 +101,10 @@ impl Worker {
         self.intake.decoded.clear();
         self.intake.counters.records += batch.records.len() as u64;
         let undecodable = self.intake.decoder.decode_batch(batch, &mut self.intake.decoded).err();
+        let RowsIn { skipped, dropped, bytes, .. } = &mut self.intake.counters;
+        *skipped += self.intake.decoded.skipped;
+        *dropped += self.intake.decoded.dropped;
+        *bytes += batch.records.iter().map(payload_bytes).sum::<u64>();
         self.hand_on(batch, effects);
         std::mem::swap(&mut flight.changes.arena, &mut self.intake.decoded.arena);
         let rows = std::mem::take(&mut self.intake.decoded.rows);
@@ -296,6 +300,11 @@ impl Worker {
 }
 
 /// Said at the first, second, fourth, eighth … row, so that a topic full of them does not fill the log.
+/// Bytes of a record's key and value.
+fn payload_bytes(record: &Record) -> u64 {
+    [record.key, record.value].into_iter().flatten().map(|slice| slice.len() as u64).sum()
+}
+
 fn warn_of(fault: &DataFault, count: u64) {
     tracing::warn!(count, "{fault}");
 }

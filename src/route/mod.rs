@@ -13,7 +13,7 @@ use bumpalo::Bump;
 use smallvec::SmallVec;
 
 use crate::error::{Error, Reason, Result, RowFault};
-use crate::format::{self, Cell, Reader};
+use crate::format::{self, Fields, Reader};
 use crate::keygroup::{KeyGroups, KeyHasher};
 use crate::model::{Datum, PartitionId, RowLayout, ShardId, Slice};
 use crate::plan::{SourceKind, SourcePlan};
@@ -114,14 +114,14 @@ impl Keyed {
     /// Packs the key of a record and hashes it; `None` if the format drops it.
     fn read(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<Option<(Slice, i32)>, RowFault> {
         let Self { reader, names, layout, hasher, arena } = self;
-        arena.reset();
+        format::recycle(arena);
         let arena = &*arena;
         let mut found = None;
-        let tally = reader.read(bytes, arena, |cells| {
-            let key = key_of(cells, names)?;
+        let tally = reader.read(bytes, arena, |key| {
+            check(&key, names)?;
             let start = out.len();
-            layout.pack(&key, out);
-            found = Some((Slice::since(out, start), hasher.hash(&key)));
+            layout.pack(key.values, out);
+            found = Some((Slice::since(out, start), hasher.hash(key.values)));
             Ok(())
         });
         let tally = tally.map_err(in_the_key)?;
@@ -133,25 +133,17 @@ impl Keyed {
     }
 }
 
-fn key_of<'a>(
-    cells: &[Cell<'a>],
-    names: &[String],
-) -> Result<SmallVec<[Datum<'a>; USUAL_KEY_COLUMNS]>, RowFault> {
-    let mut key = SmallVec::new();
-    for (cell, name) in cells.iter().zip(names) {
-        let detail = match cell {
-            Some(Datum::Null) => "NULL for a PRIMARY KEY column",
-            None => "a PRIMARY KEY column is not in it",
-            Some(datum) => {
-                key.push(*datum);
-                continue;
-            }
-        };
-        return Err(RowFault::new(Reason::NotNull, detail).in_column(name).remedy(
-            "the record key must hold every PRIMARY KEY column: correct the producer or the PRIMARY KEY",
-        ));
-    }
-    Ok(key)
+/// Every column of a primary key has a value.
+fn check(key: &Fields<'_>, names: &[String]) -> Result<(), RowFault> {
+    let Some(missing) = key.values.iter().position(Datum::is_null) else { return Ok(()) };
+    let detail = if key.is_present(missing) {
+        "NULL for a PRIMARY KEY column"
+    } else {
+        "a PRIMARY KEY column is not in it"
+    };
+    Err(RowFault::new(Reason::NotNull, detail)
+        .in_column(names.get(missing).map_or("", |name| name))
+        .remedy("the record key must hold every PRIMARY KEY column: correct the producer or the PRIMARY KEY"))
 }
 
 fn in_the_key(mut fault: RowFault) -> RowFault {

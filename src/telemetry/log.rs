@@ -9,7 +9,8 @@ use tracing_subscriber::prelude::*;
 use crate::error::{Error, Kind, Result};
 
 /// `log.format` of the settings.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum LogFormat {
     /// For people.
     Text,

@@ -10,7 +10,9 @@ mod exposition;
 mod histogram;
 mod log;
 pub mod names;
+mod pulse;
 
 pub use exposition::{Page, Sample};
 pub use histogram::Histogram;
 pub use log::{LogFormat, install_log};
+pub use pulse::Pulse;

@@ -132,3 +132,112 @@ pipeline:
     };
     assert!(has("sasl.password"));
 }
+
+/// Every option of every connector, one at a time, with a value from a reference that no option takes.
+#[test]
+fn faults_never_show_what_a_reference_stands_for() {
+    use lookaside::config::options::{CONNECTORS, FORMATS, JOB_OPTIONS};
+    let mut names: Vec<(String, String)> = Vec::new();
+    for connector in CONNECTORS {
+        for spec in connector.options {
+            names.push((connector.name.to_owned(), spec.name.to_owned()));
+        }
+        for (prefix, chooser) in connector.formats {
+            for format in FORMATS {
+                let options =
+                    format.options.iter().map(|spec| format!("{prefix}{}.{}", format.name, spec.name));
+                names.extend(
+                    options.map(|name| {
+                        (connector.name.to_owned(), format!("{name}\0{chooser}\0{}", format.name))
+                    }),
+                );
+            }
+        }
+        if connector.has_properties {
+            for property in lookaside::config::options::client::property_names() {
+                names.push((connector.name.to_owned(), format!("properties.{property}")));
+            }
+        }
+    }
+    for (connector, name) in &names {
+        let name: Vec<&str> = name.split('\0').collect();
+        let mut options = vec![(name[0].to_owned(), "${env:CANARY}".to_owned())];
+        if let [_, chooser, format] = name.as_slice() {
+            options.push(((*chooser).to_owned(), (*format).to_owned()));
+        }
+        for role in ["from", "lookup", "into"] {
+            no_canary(&one_table(connector, &options, role), name[0]);
+        }
+    }
+    for spec in JOB_OPTIONS {
+        let yaml = one_table("print", &[], "into")
+            .replace("pipeline:", &format!("options:\n  {}: ${{env:CANARY}}\npipeline:", spec.name));
+        no_canary(&yaml, spec.name);
+    }
+}
+
+fn no_canary(yaml: &str, name: &str) {
+    let texts = [("test.yaml".to_owned(), yaml.to_owned())];
+    let compiled = load_texts(&texts, &references()).and_then(|definition| compile(&definition));
+    let printed = match compiled {
+        Ok(plan) => plan.notes.join("\n"),
+        Err(faults) => faults.iter().map(|fault| format!("{fault}\n{}\n", fault.to_json())).collect(),
+    };
+    assert!(!printed.contains(CANARY), "{name}: {printed}\n{yaml}");
+}
+
+/// A pipeline whose table `it` has these options and part; the rest is sound.
+fn one_table(connector: &str, options: &[(String, String)], role: &str) -> String {
+    let needed = match connector {
+        "upsert-kafka" => vec![
+            ("topic", "it"),
+            ("properties.bootstrap.servers", "h"),
+            ("key.format", "json"),
+            ("value.format", "json"),
+        ],
+        "kafka" => vec![("topic", "it"), ("properties.bootstrap.servers", "h"), ("format", "json")],
+        "mysql" | "jdbc" => vec![("url", "mysql://h/d"), ("table-name", "it")],
+        _ => Vec::new(),
+    };
+    let mut table = format!("    connector: {connector}\n    columns: [id INT PRIMARY KEY NOT ENFORCED]\n");
+    let given = |name: &str| options.iter().any(|(known, _)| known == name);
+    for (name, value) in needed.into_iter().filter(|(name, _)| !given(name)) {
+        table.push_str(&format!("    {name}: {value}\n"));
+    }
+    for (name, value) in options {
+        table.push_str(&format!("    {name}: {value}\n"));
+    }
+    let table_of = |part: &str, other: &'static str| if role == part { "it" } else { other };
+    format!(
+        "name: test
+tables:
+  it:
+{table}  orders: {{connector: upsert-kafka, topic: o, properties.bootstrap.servers: h, key.format: json, value.format: json, columns: [id INT PRIMARY KEY NOT ENFORCED]}}
+  users: {{connector: mysql, url: mysql://h/d, table-name: t, columns: [id INT PRIMARY KEY NOT ENFORCED]}}
+  out: {{connector: print}}
+pipeline:
+  from: {}
+  lookup: [{{table: {}, as: u, condition: u.id = 1}}]
+  select: [u.id]
+  into: {}
+",
+        table_of("from", "orders"),
+        table_of("lookup", "users"),
+        table_of("into", "out"),
+    )
+}
+
+/// A definition with a slip of the keyboard anywhere: there is a plan or a fault with a place, never a panic.
+#[test]
+fn no_slip_of_the_keyboard_breaks_the_compiler() {
+    const EVERY: usize = 11;
+    let example = fs::read_to_string("config/examples/order-enrichment.yaml").unwrap();
+    for (at, letter) in example.char_indices().step_by(EVERY) {
+        for slip in ["", "'", "`", "(", "é", "${", ": ", "*"] {
+            let text = format!("{}{slip}{}", &example[..at], &example[at + letter.len_utf8()..]);
+            let texts = [("slip.yaml".to_owned(), text)];
+            let compiled = load_texts(&texts, &references()).and_then(|definition| compile(&definition));
+            assert!(compiled.as_ref().err().is_none_or(|faults| !faults.is_empty()), "{}", texts[0].1);
+        }
+    }
+}

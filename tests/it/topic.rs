@@ -87,6 +87,14 @@ impl Writer {
         self.producer.poll(Duration::ZERO);
     }
 
+    /// Sends one record with a timestamp in milliseconds.
+    pub fn send_at(&self, partition: i32, timestamp: i64, key: &[u8], value: &[u8]) {
+        let record = BaseRecord::<[u8], [u8]>::to(&self.topic).key(key).payload(value);
+        let record = record.partition(partition).timestamp(timestamp);
+        self.producer.send(record).map_err(|(error, _)| error).expect("producing");
+        self.producer.poll(Duration::ZERO);
+    }
+
     /// Waits until everything is in the topic.
     pub fn flush(&self) {
         self.producer.flush(Duration::from_secs(30)).expect("flush");

@@ -5,9 +5,11 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use base64::Engine as _;
+
 use crate::config::{Entry, Fault, Node, Span, Text, parse_duration, parse_yaml};
 use crate::error::Reason;
-use crate::model::RowKind;
+use crate::model::{Header, RowKind};
 
 /// One case file.
 #[derive(Debug)]
@@ -34,6 +36,8 @@ pub enum CaseDefinition {
 pub struct Step {
     /// Where it stands.
     pub span: Span,
+    /// Its key: a table, or an expectation.
+    pub name: String,
     /// What it does.
     pub action: Action,
 }
@@ -57,8 +61,11 @@ pub enum Action {
     /// The job stopped here.
     ExpectError(ExpectedError),
     /// Statements and hits per lookup table since the last one.
-    ExpectLookups(Vec<(Text, Vec<(Text, u64)>)>),
+    ExpectLookups(Vec<(Text, Counts)>),
 }
+
+/// Counts by name.
+pub type Counts = Vec<(Text, u64)>;
 
 /// One expected row.
 #[derive(Clone, Debug)]
@@ -76,8 +83,21 @@ pub enum ExpectedRow {
     Line(String),
     /// A kind and typed values, where `null` and `'null'` must differ.
     Typed(RowKind, Vec<Option<String>>),
-    /// An encoded record; `None` is a delete.
-    Record(String, Option<String>),
+    /// An encoded record.
+    Record(ExpectedRecord),
+}
+
+/// An encoded record.
+#[derive(Clone, Debug)]
+pub struct ExpectedRecord {
+    /// Its key.
+    pub key: Vec<u8>,
+    /// Its value; `None` is a delete.
+    pub value: Option<Vec<u8>>,
+    /// Its timestamp in milliseconds, if the case names it.
+    pub timestamp: Option<i64>,
+    /// Its headers, if the case names them.
+    pub headers: Option<Vec<Header>>,
 }
 
 /// `expect_error`.
@@ -87,6 +107,8 @@ pub struct ExpectedError {
     pub reason: Reason,
     /// The table that the record came from.
     pub table: Option<String>,
+    /// The record's partition.
+    pub partition: Option<i64>,
     /// The record's offset.
     pub offset: Option<i64>,
     /// The column concerned.
@@ -158,7 +180,7 @@ fn step(node: &Node) -> Result<Step, Fault> {
         }
         _ => Action::Table { table: key.clone(), change: value.clone() },
     };
-    Ok(Step { span: key.span.clone(), action })
+    Ok(Step { span: key.span.clone(), name: key.written.clone(), action })
 }
 
 fn advance(node: &Node) -> Result<Duration, Fault> {
@@ -172,21 +194,82 @@ fn expected_list(node: &Node) -> Result<Vec<Expected>, Fault> {
 }
 
 fn expected(node: &Node) -> Result<Expected, Fault> {
-    let wrong = || {
-        let what =
-            "an expected row is a line like '+I[1, a]', '{kind: +I, row: [1, a]}' or '{key: …, value: …}'";
-        Fault::new(&node.span, what)
-    };
     let row = if let Some(text) = node.as_text() {
         ExpectedRow::Line(text.value().to_owned())
-    } else if let Some(key) = node.get("key") {
-        let value = node.get("value").ok_or_else(wrong)?;
-        ExpectedRow::Record(scalar(key)?.ok_or_else(wrong)?, scalar(value)?)
+    } else if node.get("key").is_some() {
+        ExpectedRow::Record(expected_record(node)?)
     } else {
-        let (kind, values) = kind_and_row(node)?;
+        let (kind, values) = kind_and_row(node).map_err(|_| {
+            let what = "an expected row is a line like '+I[1, a]', '{kind: +I, row: [1, a]}' or '{key: …, value: …}'";
+            Fault::new(&node.span, what)
+        })?;
         ExpectedRow::Typed(kind, values)
     };
     Ok(Expected { span: node.span.clone(), row })
+}
+
+fn expected_record(node: &Node) -> Result<ExpectedRecord, Fault> {
+    known_keys(node, "an expected record", &["key", "value", "timestamp", "headers"])?;
+    let missing = |name: &str| Fault::new(&node.span, format!("an expected record has a '{name}'"));
+    node.get("value").ok_or_else(|| missing("value"))?;
+    Ok(ExpectedRecord {
+        key: bytes(node, "key")?.ok_or_else(|| missing("key"))?,
+        value: bytes(node, "value")?,
+        timestamp: number(node, "timestamp")?,
+        headers: node.get("headers").is_some().then(|| headers(node)).transpose()?,
+    })
+}
+
+/// Refuses keys that a map does not have.
+///
+/// # Errors
+/// The first unknown key, with the nearest name.
+pub fn known_keys(node: &Node, of: &str, known: &[&str]) -> Result<(), Fault> {
+    for entry in node.as_map().unwrap_or_default() {
+        let name = entry.key.written.as_str();
+        if !known.contains(&name) {
+            let fault = Fault::new(&entry.key.span, format!("unknown key '{name}' of {of}"));
+            return Err(fault.allowed(name, known));
+        }
+    }
+    Ok(())
+}
+
+/// Bytes of an entry, written as text or, behind `base64:`, as any bytes; `None` for null and for no entry.
+///
+/// # Errors
+/// What is not base64.
+pub fn bytes(node: &Node, name: &str) -> Result<Option<Vec<u8>>, Fault> {
+    let Some(text) = node.get(name).map(scalar).transpose()?.flatten() else { return Ok(None) };
+    let Some(encoded) = text.strip_prefix("base64:") else { return Ok(Some(text.into_bytes())) };
+    let decoded = base64::engine::general_purpose::STANDARD.decode(encoded);
+    decoded.map(Some).map_err(|error| Fault::new(&node.span, format!("{name} is not base64: {error}")))
+}
+
+/// A whole number; `None` for null and for no entry.
+///
+/// # Errors
+/// Another text.
+pub fn number(node: &Node, name: &str) -> Result<Option<i64>, Fault> {
+    let Some(text) = node.get(name).map(scalar).transpose()?.flatten() else { return Ok(None) };
+    text.parse().map(Some).map_err(|_| Fault::new(&node.span, format!("'{name}' is a whole number")))
+}
+
+/// `headers: {name: value}`, or `headers: [{name: value}, …]` where a name repeats.
+///
+/// # Errors
+/// Values that are not bytes.
+pub fn headers(node: &Node) -> Result<Vec<Header>, Fault> {
+    let Some(headers) = node.get("headers") else { return Ok(Vec::new()) };
+    let maps = headers.as_list().unwrap_or(std::slice::from_ref(headers));
+    let mut found = Vec::new();
+    for map in maps {
+        for entry in map.as_map().unwrap_or_default() {
+            let key = entry.key.written.clone();
+            found.push(Header { value: bytes(map, &key)?, key });
+        }
+    }
+    Ok(found)
 }
 
 /// `{kind: +U, row: […]}`: a kind and the values as text.
@@ -213,18 +296,23 @@ pub fn scalar(node: &Node) -> Result<Option<String>, Fault> {
 }
 
 fn expected_error(node: &Node) -> Result<ExpectedError, Fault> {
+    known_keys(node, "expect_error", &["reason", "table", "partition", "offset", "column"])?;
     let field = |name: &str| node.get(name).and_then(Node::as_text).map(|text| text.value().to_owned());
     let name = field("reason").ok_or_else(|| Fault::new(&node.span, "'expect_error' needs a 'reason'"))?;
     let reason = Reason::ALL.iter().copied().find(|reason| reason.name() == name).ok_or_else(|| {
         let names = Reason::ALL.iter().map(|reason| reason.name());
         Fault::new(&node.span, format!("unknown reason '{name}'")).allowed(&name, names)
     })?;
-    let offset = field("offset").map(|text| text.parse()).transpose();
-    let offset = offset.map_err(|_| Fault::new(&node.span, "'offset' is a whole number"))?;
-    Ok(ExpectedError { reason, table: field("table"), offset, column: field("column") })
+    Ok(ExpectedError {
+        reason,
+        table: field("table"),
+        partition: number(node, "partition")?,
+        offset: number(node, "offset")?,
+        column: field("column"),
+    })
 }
 
-fn expected_lookups(node: &Node) -> Result<Vec<(Text, Vec<(Text, u64)>)>, Fault> {
+fn expected_lookups(node: &Node) -> Result<Vec<(Text, Counts)>, Fault> {
     let wrong = |span: &Span| Fault::new(span, "'expect_lookups' is '{table: {statements: 1, hits: 3}}'");
     let mut tables = Vec::new();
     for table in node.as_map().ok_or_else(|| wrong(&node.span))? {

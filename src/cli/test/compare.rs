@@ -2,42 +2,22 @@
 
 use std::collections::HashMap;
 
-use crate::plan::Plan;
-
-use super::case::{Expected, ExpectedRow};
-use super::output::{Form, Row, compacted};
+use super::case::{Expected, ExpectedRecord, ExpectedRow};
+use super::output::{Form, Row, SentRecord, quoted, text_of};
 
 /// What differs.
 #[derive(Clone, Debug)]
 pub struct Difference {
-    lines: Vec<String>,
-    replacement: Vec<String>,
+    /// The diff.
+    pub text: String,
+    /// Rows that would be right.
+    pub found: Vec<String>,
 }
 
-impl Difference {
-    /// The diff as one text, and the lines that would be right.
-    #[must_use]
-    pub fn into_parts(self) -> (String, Option<Vec<String>>) {
-        (self.lines.join("\n"), Some(self.replacement))
-    }
-}
-
-/// Compares a changelog in order per key.
+/// Pairs each expected row with the first equal one that is left; what stays unpaired differs. Where
+/// `ordered`, paired rows of one key must stand in the same order on both sides.
 #[must_use]
-pub fn compare(plan: &Plan, expected: &[Expected], rows: &[Row]) -> Option<Difference> {
-    let ordered = plan.normalize.is_some();
-    difference(expected, rows, ordered)
-}
-
-/// Compares the compacted view.
-#[must_use]
-pub fn compare_view(_plan: &Plan, expected: &[Expected], rows: &[Row]) -> Option<Difference> {
-    difference(expected, &compacted(rows), false)
-}
-
-/// Pairs each expected row with the first equal one that is left; what stays unpaired differs. Paired
-/// rows of one key must stand in the same order on both sides.
-fn difference(expected: &[Expected], rows: &[Row], ordered: bool) -> Option<Difference> {
+pub fn compare(expected: &[Expected], rows: &[Row], ordered: bool) -> Option<Difference> {
     let mut taken = vec![false; rows.len()];
     let mut pairs: Vec<Option<usize>> = Vec::with_capacity(expected.len());
     for wanted in expected {
@@ -48,12 +28,12 @@ fn difference(expected: &[Expected], rows: &[Row], ordered: bool) -> Option<Diff
         pairs.push(found);
     }
     let mut lines = Vec::new();
-    let mut last: HashMap<&str, usize> = HashMap::new();
+    let mut last: HashMap<&[u8], usize> = HashMap::new();
     for (wanted, pair) in expected.iter().zip(&pairs) {
         match pair {
             None => lines.push(format!("  - missing: {}", show(&wanted.row))),
             Some(at) if ordered => {
-                let key = rows[*at].key.as_str();
+                let key = rows[*at].key.as_slice();
                 if last.insert(key, *at).is_some_and(|before| *at < before) {
                     lines.push(format!("  ! out of order: {}", show(&wanted.row)));
                 }
@@ -67,18 +47,23 @@ fn difference(expected: &[Expected], rows: &[Row], ordered: bool) -> Option<Diff
         return None;
     }
     lines.insert(0, format!("{} rows expected, {} found", expected.len(), rows.len()));
-    Some(Difference { lines, replacement: rows.iter().map(Row::line).collect() })
+    Some(Difference { text: lines.join("\n"), found: rows.iter().map(Row::line).collect() })
 }
 
 fn equals(expected: &ExpectedRow, row: &Row) -> bool {
     match (expected, &row.form) {
         (ExpectedRow::Line(line), Form::Typed(text, _)) => line == text,
         (ExpectedRow::Typed(kind, values), Form::Typed(_, found)) => *kind == row.kind && values == found,
-        (ExpectedRow::Record(key, value), Form::Record(found_key, found_value)) => {
-            key == found_key && value == found_value
-        }
+        (ExpectedRow::Record(expected), Form::Record(found)) => same_record(expected, found),
         _ => false,
     }
+}
+
+fn same_record(expected: &ExpectedRecord, found: &SentRecord) -> bool {
+    expected.key == found.key
+        && expected.value == found.value
+        && expected.timestamp.is_none_or(|timestamp| found.timestamp == Some(timestamp))
+        && expected.headers.as_ref().is_none_or(|headers| *headers == found.headers)
 }
 
 fn show(expected: &ExpectedRow) -> String {
@@ -88,11 +73,17 @@ fn show(expected: &ExpectedRow) -> String {
             let values: Vec<&str> = values.iter().map(|value| value.as_deref().unwrap_or("null")).collect();
             format!("{{kind: {kind}, row: [{}]}}", values.join(", "))
         }
-        ExpectedRow::Record(key, value) => {
-            format!(
-                "{{key: '{key}', value: {}}}",
-                value.as_ref().map_or("null".to_owned(), |value| format!("'{value}'"))
-            )
+        ExpectedRow::Record(record) => {
+            let value = record.value.as_deref().map(text_of);
+            let (key, value) = (quoted(Some(&text_of(&record.key))), quoted(value.as_deref()));
+            let mut text = format!("{{key: {key}, value: {value}");
+            if let Some(timestamp) = record.timestamp {
+                text.push_str(&format!(", timestamp: {timestamp}"));
+            }
+            if record.headers.is_some() {
+                text.push_str(", headers: …");
+            }
+            text + "}"
         }
     }
 }

@@ -1,9 +1,12 @@
-//! `lookaside test`: golden cases through the real path, without Kafka or a database.
+//! `lookaside test`: golden cases through the real path, without Kafka or a database, or with them (`--live`).
 
 pub mod case;
 mod compare;
+mod live;
 mod output;
+mod records;
 pub mod run;
+mod tables;
 mod update;
 
 use std::fs;
@@ -17,20 +20,23 @@ use super::Exit;
 use super::output::{self as terminal, OutputFormat};
 use run::{Failure, Shape};
 
-/// Runs golden cases through the real path, without Kafka or a database
+/// Runs golden cases through the real path, without Kafka or a database (or with them: --live)
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Case files, or folders that are searched for them (a case is a YAML file with `steps`)
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Rewrite expectations that are not met with what was found
-    #[arg(long)]
+    /// Rewrite expectations that are not met with what one shard and single records give
+    #[arg(long, conflicts_with_all = ["shards", "batch"])]
     update: bool,
+    /// Run against the systems that the definition names; topics and tables must be there
+    #[arg(long, conflicts_with_all = ["update", "shards", "batch"])]
+    live: bool,
     /// Worker shards
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     shards: u16,
     /// Records that are read together
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_name = "RECORDS")]
     batch: usize,
 }
 
@@ -70,15 +76,15 @@ pub fn find_cases(path: &Path) -> std::io::Result<Vec<PathBuf>> {
 /// Runs one case file.
 #[must_use]
 pub fn run_file(path: &Path, shape: Shape) -> Verdict {
+    verdict(path, |text| case::read(path, text).and_then(|case| run::run(&case, shape)))
+}
+
+fn verdict(path: &Path, run: impl FnOnce(&str) -> Result<Vec<Failure>, Vec<Fault>>) -> Verdict {
     let blame = |error: std::io::Error| {
         let span = crate::config::Span::file(&path.display().to_string());
         vec![Fault::new(&span, format!("cannot be read: {error}"))]
     };
-    let outcome = fs::read_to_string(path)
-        .map_err(blame)
-        .and_then(|text| case::read(path, &text))
-        .and_then(|case| run::run(&case, &run::plan_of(&case)?, shape));
-    match outcome {
+    match fs::read_to_string(path).map_err(blame).and_then(|text| run(&text)) {
         Ok(failures) if failures.is_empty() => Verdict::Passed,
         Ok(failures) => Verdict::Failed(failures),
         Err(faults) => Verdict::Faulty(faults),
@@ -86,12 +92,15 @@ pub fn run_file(path: &Path, shape: Shape) -> Verdict {
 }
 
 pub(super) fn run(args: &Args, format: OutputFormat) -> Exit {
-    let shape = Shape { shards: args.shards, batch: args.batch.max(1) };
+    let shape = Shape { shards: args.shards, batch: args.batch.max(1), restarts: false };
     let mut results = Vec::new();
     for path in &args.paths {
         match find_cases(path) {
             Ok(cases) => results.extend(cases.into_iter().map(|path| {
-                let verdict = run_file(&path, shape);
+                let verdict = match args.live {
+                    true => verdict(&path, |text| live::run(&path, text)),
+                    false => run_file(&path, shape),
+                };
                 (path, verdict)
             })),
             Err(error) => {
@@ -100,9 +109,14 @@ pub(super) fn run(args: &Args, format: OutputFormat) -> Exit {
             }
         }
     }
-    if args.update {
-        for (path, verdict) in &results {
-            if let Err(error) = update::rewrite(path, verdict) {
+    for (path, verdict) in results.iter_mut().filter(|_| args.update) {
+        match update::rewrite(path, verdict) {
+            Ok(false) => {}
+            Ok(true) => {
+                terminal::say(&format!("{}: expectations rewritten", path.display()));
+                *verdict = run_file(path, Shape::PLAIN);
+            }
+            Err(error) => {
                 terminal::say(&format!("{}: cannot be rewritten: {error}", path.display()));
                 return Exit::Usage;
             }
@@ -149,10 +163,14 @@ fn show(path: &Path, verdict: &Verdict) {
 fn to_json(path: &Path, verdict: &Verdict) -> serde_json::Value {
     let (outcome, faults): (_, Vec<_>) = match verdict {
         Verdict::Passed => ("passed", Vec::new()),
-        Verdict::Failed(failures) => {
-            ("failed", failures.iter().map(|failure| failure.fault.to_json()).collect())
-        }
+        Verdict::Failed(failures) => ("failed", failures.iter().map(failure_json).collect()),
         Verdict::Faulty(faults) => ("faulty", faults.iter().map(Fault::to_json).collect()),
     };
     json!({"path": path.display().to_string(), "outcome": outcome, "faults": faults})
+}
+
+fn failure_json(failure: &Failure) -> serde_json::Value {
+    let mut json = failure.fault.to_json();
+    json["step"] = failure.step.into();
+    json
 }

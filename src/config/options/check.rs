@@ -226,7 +226,10 @@ impl TableOptions {
             let Some(Found { format: Some((chooser, format)), .. }) = self.specs.find(name) else { continue };
             let chosen = self.text(chooser);
             if chosen != Some(format) {
-                let chosen = chosen.map_or_else(|| "not given".to_owned(), |chosen| format!("'{chosen}'"));
+                let chosen = chosen.map_or_else(
+                    || "not given".to_owned(),
+                    |chosen| format!("'{}'", self.shown(chooser, chosen)),
+                );
                 let what = format!("option '{name}' is for {format}, but '{chooser}' is {chosen}");
                 faults.add(Fault::new(&text.span, what));
             }
@@ -249,6 +252,15 @@ impl TableOptions {
     #[must_use]
     pub fn written(&self, name: &str) -> &str {
         self.written.get(name).map_or("", |(text, _)| text.written.as_str())
+    }
+
+    /// A piece of the option's value, for messages: what was written instead, if the value may be secret.
+    #[must_use]
+    pub fn shown<'a>(&'a self, name: &str, piece: &'a str) -> &'a str {
+        match self.written.get(name) {
+            Some((text, _)) if text.has_reference() => &text.written,
+            _ => piece,
+        }
     }
 
     fn get(&self, name: &str) -> Option<Typed> {
@@ -327,7 +339,9 @@ fn wrong_value(name: &str, kind: Kind, text: &Text, mistake: Mistake) -> Fault {
         _ => format!(", not '{}'", text.written),
     };
     let fault = Fault::new(&text.span, format!("option '{name}' must be {}{met}", mistake.expected));
-    fault.allowed(&text.written, mistake.allowed).help(mistake.help)
+    let fault = fault.allowed(&text.written, mistake.allowed);
+    // The help may quote the value.
+    if text.has_reference() { fault } else { fault.help(mistake.help) }
 }
 
 #[cfg(test)]

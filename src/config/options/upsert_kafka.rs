@@ -32,7 +32,7 @@ pub(super) const BOUNDED_MODE: Kind = Kind::Choice(&[
 const DELIVERY: Kind = Kind::Choice(&[
     Choice::of("at-least-once"),
     Choice::refused("exactly-once", "not supported yet; at-least-once is"),
-    Choice::refused("none", "at-least-once is the least that is given"),
+    Choice::of("none"),
 ]);
 pub(super) const SHARDS: &str =
     "not an option of a table: 'parallelism' under 'options' sets the number of worker shards";
@@ -107,7 +107,7 @@ const OPTIONS: &[OptionSpec] = &[
         "Longest time that rows are held back; 0 holds back none.",
     )
     .default("0 s"),
-    OptionSpec::new("sink.delivery-guarantee", DELIVERY, &[Sink], "What a restart may do to the sink.")
+    OptionSpec::new("sink.delivery-guarantee", DELIVERY, &[Sink], "What a restart may do to the sink; none is taken as at-least-once, the least that is given.")
         .default("at-least-once"),
     OptionSpec::refused("sink.transactional-id-prefix", &[Sink], TRANSACTIONS),
     OptionSpec::refused("sink.transaction-naming-strategy", &[Sink], TRANSACTIONS),

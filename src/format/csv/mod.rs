@@ -20,7 +20,7 @@ use crate::model::{Datum, Type};
 use crate::plan::CsvOptions;
 
 use super::misfit::{Misfit, shown};
-use super::{Cell, FieldSpec, Tally};
+use super::{FieldSpec, Fields, Tally};
 use convert::Rules;
 use split::Dialect;
 
@@ -28,6 +28,8 @@ use split::Dialect;
 #[derive(Clone, Debug)]
 pub(super) struct CsvReader {
     fields: Box<[FieldSpec]>,
+    /// Columns of the row.
+    width: usize,
     /// Fields that a line has.
     arity: usize,
     dialect: Dialect,
@@ -36,19 +38,20 @@ pub(super) struct CsvReader {
 }
 
 impl CsvReader {
-    /// A reader for lines of `arity` fields, of which `fields` are wanted.
+    /// A reader for lines of `arity` fields, of which `fields` are wanted in rows of `width` columns.
     ///
     /// # Errors
     /// [`Kind::Definition`] for types that csv does not have.
     pub(super) fn new(
         options: &CsvOptions,
         fields: Vec<FieldSpec>,
-        arity: usize,
+        (width, arity): (usize, usize),
         lossy: bool,
     ) -> Result<Self> {
         check_types(&fields)?;
         Ok(Self {
             fields: fields.into_boxed_slice(),
+            width,
             arity,
             dialect: Dialect::of(options),
             rules: Rules::of(options, lossy),
@@ -56,37 +59,37 @@ impl CsvReader {
         })
     }
 
-    /// Calls `each` for the row of the message, with a cell per field.
+    /// Calls `each` for the row of the message.
     pub(super) fn read<'a>(
         &self,
         bytes: &'a [u8],
         arena: &'a Bump,
-        mut each: impl FnMut(&[Cell<'a>]) -> Result<(), RowFault>,
+        mut each: impl FnMut(Fields<'a>) -> Result<(), RowFault>,
     ) -> Result<Tally, RowFault> {
         match self.row(bytes, arena) {
-            Ok(cells) => each(cells).map(|()| Tally { rows: 1, dropped: 0 }),
+            Ok(row) => each(row).map(|()| Tally { rows: 1, dropped: 0 }),
             Err(_) if self.options.ignore_parse_errors => Ok(Tally { rows: 0, dropped: 1 }),
             Err(fault) => Err(fault),
         }
     }
 
-    fn row<'a>(&self, bytes: &'a [u8], arena: &'a Bump) -> Result<&'a [Cell<'a>], RowFault> {
+    fn row<'a>(&self, bytes: &'a [u8], arena: &'a Bump) -> Result<Fields<'a>, RowFault> {
         let text = std::str::from_utf8(bytes).map_err(|_| broken("it is not UTF-8"))?;
         let mut line = split::fields(text, self.dialect, arena).map_err(broken)?;
         self.check_arity(&mut line)?;
-        let cells = arena.alloc_slice_fill_copy(self.fields.len(), None);
-        for (field, cell) in self.fields.iter().zip(cells.iter_mut()) {
-            let Some(text) = line.get(field.position) else {
-                *cell = Some(Datum::Null);
-                continue;
+        let mut row = Fields::none(self.width, arena);
+        for field in &self.fields {
+            let datum = match line.get(field.ordinal) {
+                None => Datum::Null,
+                Some(text) => match self.rules.convert(text, &field.ty.kind, arena) {
+                    Ok(datum) => datum,
+                    Err(_) if self.options.ignore_parse_errors => Datum::Null,
+                    Err(misfit) => return Err(self.fault(misfit, field, text)),
+                },
             };
-            *cell = Some(match self.rules.convert(text, &field.ty.kind, arena) {
-                Ok(datum) => datum,
-                Err(_) if self.options.ignore_parse_errors => Datum::Null,
-                Err(misfit) => return Err(self.fault(misfit, field, text)),
-            });
+            row.set(field.column, datum);
         }
-        Ok(cells)
+        Ok(row)
     }
 
     fn fault(&self, misfit: Misfit, field: &FieldSpec, text: &str) -> RowFault {

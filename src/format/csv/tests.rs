@@ -28,9 +28,10 @@ fn ignoring() -> CsvOptions {
 }
 
 fn fields(types: &[Type]) -> Vec<FieldSpec> {
-    let field = |(position, ty): (usize, &Type)| FieldSpec {
-        name: format!("f{position}"),
-        position,
+    let field = |(column, ty): (usize, &Type)| FieldSpec {
+        name: format!("f{column}"),
+        column,
+        ordinal: column,
         ty: ty.clone().nullable(),
     };
     types.iter().enumerate().map(field).collect()
@@ -40,11 +41,11 @@ type Row = Vec<Value>;
 
 /// The row of a message, `Ok(None)` if it was dropped, or the reason for a fault.
 fn read(options: &CsvOptions, types: &[Type], lossy: bool, bytes: &[u8]) -> Result<Option<Row>, Reason> {
-    let reader = CsvReader::new(options, fields(types), types.len(), lossy).unwrap();
+    let reader = CsvReader::new(options, fields(types), (types.len(), types.len()), lossy).unwrap();
     let arena = Bump::new();
     let mut row = None;
-    let read = reader.read(bytes, &arena, |cells| {
-        row = Some(cells.iter().map(|cell| Value::from(cell.unwrap())).collect());
+    let read = reader.read(bytes, &arena, |fields| {
+        row = Some(fields.values.iter().map(|datum| Value::from(*datum)).collect());
         Ok(())
     });
     read.map(|_| row).map_err(|fault| fault.reason)
@@ -167,13 +168,13 @@ fn types() {
     assert_eq!(value(nested, "7", false), Err(Reason::Malformed));
     let refused = [Type::Time(6), Type::Array(Box::new(array.nullable()))];
     for ty in refused {
-        assert!(CsvReader::new(&options(), fields(&[ty]), 1, false).is_err());
+        assert!(CsvReader::new(&options(), fields(&[ty]), (1, 1), false).is_err());
     }
 }
 
 #[test]
 fn a_fault_for_an_empty_number_says_what_null_is() {
-    let reader = CsvReader::new(&options(), fields(&ROW), 3, false).unwrap();
+    let reader = CsvReader::new(&options(), fields(&ROW), (3, 3), false).unwrap();
     let fault = reader.read(b"a,,b", &Bump::new(), |_| Ok(())).unwrap_err();
     assert_eq!(fault.column.as_deref(), Some("f1"));
     assert!(fault.remedy.contains("csv.null-literal"), "{}", fault.remedy);

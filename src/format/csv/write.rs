@@ -55,7 +55,7 @@ impl CsvWriter {
             if i > 0 {
                 push(self.delimiter, out);
             }
-            let datum = row.get(field.position).copied().unwrap_or(Datum::Null);
+            let datum = row.get(field.column).copied().unwrap_or(Datum::Null);
             match datum {
                 Datum::Null => out.extend_from_slice(self.null_literal.as_bytes()),
                 Datum::Str(text) => self.write_text(text, out),

@@ -4,9 +4,10 @@
 //! on. Flink: `JsonParserToRowDataConverters`.
 
 use bumpalo::Bump;
+use hashbrown::HashMap;
 
 use crate::error::Reason;
-use crate::model::{DataType, Datum, Field, Type, Value, nested};
+use crate::model::{DataType, Datum, Decimal, Field, Type, Value, nested};
 
 use super::scan::{Broken, Scanner, Text, Token};
 use super::write::write_text;
@@ -66,6 +67,50 @@ impl Rules {
             Type::Array(_) | Type::Map(..) | Type::Row(_) => self.nested_datum(token, ty, arena),
             Type::IntervalMonths | Type::IntervalMillis | Type::Null => Ok(Datum::Null),
         }
+    }
+
+    /// Puts the next value into `slot`, if it is of the usual form of its type: a short number, a string without
+    /// escapes. Anything else is left where it is, for [`Rules::convert`].
+    pub(super) fn convert_short<'a>(
+        self,
+        scanner: &mut Scanner<'a>,
+        ty: &Type,
+        slot: &mut Datum<'a>,
+    ) -> bool {
+        match ty {
+            Type::Int | Type::BigInt | Type::TinyInt | Type::SmallInt => {
+                let (Some((value, len)), Some(range)) = (scanner.short_number(0), ty.integer_range()) else {
+                    return false;
+                };
+                if value < range.0 || range.1 < value {
+                    return false;
+                }
+                scanner.advance(len);
+                *slot = Datum::Int(value);
+            }
+            Type::Decimal { precision, scale } => {
+                let Some((value, len)) = scanner.short_number((*scale).into()) else { return false };
+                let value = Decimal::new(value.into(), *scale);
+                if !value.fits(*precision) {
+                    return false;
+                }
+                scanner.advance(len);
+                *slot = Datum::Decimal(value);
+            }
+            Type::Char(_) | Type::Varchar(_) => match scanner.plain_text() {
+                Some(text) => *slot = Datum::Str(text),
+                None => return false,
+            },
+            Type::Timestamp(_) => {
+                let mut ahead = scanner.clone();
+                let at = ahead.plain_text().map(|text| moment::timestamp(text, ty, self.timestamps));
+                let Some(Ok(at)) = at else { return false };
+                *scanner = ahead;
+                *slot = Datum::Timestamp(at);
+            }
+            _ => return false,
+        }
+        true
     }
 
     /// INT and BIGINT take numbers with a point or an exponent, TINYINT and SMALLINT do not.
@@ -130,7 +175,7 @@ impl Rules {
     fn nested(self, token: Token<'_>, ty: &Type, arena: &Bump) -> Result<Value, Misfit> {
         match (ty, token) {
             (Type::Array(element), Token::Array(text)) => self.array(text, element, arena),
-            (Type::Map(key, value), Token::Object(text)) => self.map(text, (key, value), arena),
+            (Type::Map(_, element), Token::Object(text)) => self.map(text, element, arena),
             (Type::Row(fields), Token::Object(text)) => self.row(text, fields, arena),
             (Type::Array(_), _) => Err(Misfit::malformed("is not a JSON array")),
             _ => Err(Misfit::malformed("is not a JSON object")),
@@ -147,19 +192,21 @@ impl Rules {
         Ok(Value::Array(items))
     }
 
-    /// The last value of a repeated key wins; order is that of the first appearance.
-    fn map(self, text: &str, ty: (&DataType, &DataType), arena: &Bump) -> Result<Value, Misfit> {
+    /// Keys are text. The last value of a repeated key wins; order is that of the first appearance.
+    fn map(self, text: &str, element: &DataType, arena: &Bump) -> Result<Value, Misfit> {
         let mut scanner = Scanner::new(text);
         let mut entries: Vec<(Value, Value)> = Vec::new();
+        let mut positions: HashMap<&str, usize, foldhash::fast::RandomState> = HashMap::default();
         scanner.expect(b'{', "").map_err(|_: Broken| NOT_JSON)?;
         let mut first = true;
         while let Some(name) = scanner.member(first).map_err(|_: Broken| NOT_JSON)? {
             first = false;
-            let key = Value::from(self.convert(Token::Text(name), &ty.0.kind, arena)?);
-            let value = self.inner(&mut scanner, ty.1, arena)?;
-            match entries.iter_mut().find(|entry| entry.0 == key) {
+            let name = name.resolve(arena);
+            let value = self.inner(&mut scanner, element, arena)?;
+            let position = *positions.entry(name).or_insert(entries.len());
+            match entries.get_mut(position) {
                 Some(entry) => entry.1 = value,
-                None => entries.push((key, value)),
+                None => entries.push((Value::Str(name.to_owned()), value)),
             }
         }
         Ok(Value::Map(entries))

@@ -20,8 +20,9 @@ use crate::error::{Error, Kind, Reason, Result, RowFault};
 use crate::model::{Datum, Type};
 use crate::plan::{JsonOptions, TimestampFormat};
 
+use super::fields::has_room;
 use super::moment::Form;
-use super::{Cell, FieldSpec, Tally};
+use super::{FieldSpec, Fields, Tally};
 use convert::{Rules, shown};
 use names::Names;
 use scan::{Broken, Scanner};
@@ -30,6 +31,8 @@ use scan::{Broken, Scanner};
 #[derive(Clone, Debug)]
 pub(super) struct JsonReader {
     fields: Box<[FieldSpec]>,
+    /// Columns of the row.
+    width: usize,
     names: Names,
     rules: Rules,
 }
@@ -61,7 +64,12 @@ impl Failure {
 impl JsonReader {
     /// # Errors
     /// [`Kind::Definition`] for types that JSON does not have.
-    pub(super) fn new(options: &JsonOptions, fields: Vec<FieldSpec>, lossy: bool) -> Result<Self> {
+    pub(super) fn new(
+        options: &JsonOptions,
+        fields: Vec<FieldSpec>,
+        width: usize,
+        lossy: bool,
+    ) -> Result<Self> {
         check_types(&fields)?;
         let names = Names::new(fields.iter().map(|field| field.name.as_str()));
         let rules = Rules {
@@ -70,15 +78,15 @@ impl JsonReader {
             fail_on_missing_field: options.fail_on_missing_field,
             timestamps: form(options.timestamp_format),
         };
-        Ok(Self { fields: fields.into_boxed_slice(), names, rules })
+        Ok(Self { fields: fields.into_boxed_slice(), width, names, rules })
     }
 
-    /// Calls `each` for every row of the message, with a cell per field.
+    /// Calls `each` for every row of the message.
     pub(super) fn read<'a>(
         &mut self,
         bytes: &'a [u8],
         arena: &'a Bump,
-        mut each: impl FnMut(&[Cell<'a>]) -> Result<(), RowFault>,
+        mut each: impl FnMut(Fields<'a>) -> Result<(), RowFault>,
     ) -> Result<Tally, RowFault> {
         let mut tally = Tally::default();
         let mut scanner = Scanner::new(readable(bytes));
@@ -103,7 +111,7 @@ impl JsonReader {
         &mut self,
         scanner: &mut Scanner<'a>,
         arena: &'a Bump,
-        each: &mut impl FnMut(&[Cell<'a>]) -> Result<(), RowFault>,
+        each: &mut impl FnMut(Fields<'a>) -> Result<(), RowFault>,
         tally: &mut Tally,
     ) -> Result<bool, RowFault> {
         if scanner.next_byte() != Some(b'{') {
@@ -111,11 +119,14 @@ impl JsonReader {
             self.drop_or_fail(broken.into(), tally)?;
             return Ok(scanner.value().is_ok());
         }
-        let cells = arena.alloc_slice_fill_copy(self.fields.len(), None);
-        match self.object(scanner, arena, cells) {
+        if !has_room(arena) {
+            return Err(too_many_rows());
+        }
+        let mut row = Fields::none(self.width, arena);
+        match self.object(scanner, arena, &mut row) {
             Ok(()) => {
                 tally.rows += 1;
-                each(cells).map(|()| true)
+                each(row).map(|()| true)
             }
             Err(failure) => {
                 let passed = matches!(failure, Failure::Fault(_));
@@ -136,40 +147,77 @@ impl JsonReader {
         &mut self,
         scanner: &mut Scanner<'a>,
         arena: &'a Bump,
-        cells: &mut [Cell<'a>],
+        row: &mut Fields<'a>,
     ) -> Result<(), Failure> {
-        scanner.expect(b'{', "expected `{`")?;
         let mut nth = 0;
-        while let Some(name) = scanner.member(nth == 0)? {
-            let found = self.names.find(nth, name.resolve(arena));
-            let token = scanner.value()?;
-            if let Some((field, cell)) = found.and_then(|i| Some((self.fields.get(i)?, cells.get_mut(i)?))) {
-                *cell = Some(match self.rules.convert(token, &field.ty.kind, arena) {
-                    Ok(datum) => datum,
-                    Err(_) if self.rules.ignore_errors => Datum::Null,
-                    Err(misfit) => {
-                        return Err(Failure::Fault(misfit.fault(&field.name, &field.ty.kind, shown(token))));
-                    }
-                });
-            }
+        while let Some(field) = self.member(scanner, nth, arena)? {
             nth += 1;
+            let field = field.and_then(|i| self.fields.get(i));
+            let Some((field, slot)) = field.and_then(|field| Some((field, row.slot(field.column)?))) else {
+                scanner.skip()?;
+                continue;
+            };
+            if !self.rules.convert_short(scanner, &field.ty.kind, slot) {
+                *slot = self.value(scanner, field, arena)?;
+            }
         }
-        self.check_presence(cells)
+        self.check_presence(row)
     }
 
-    fn check_presence(&self, cells: &[Cell<'_>]) -> Result<(), Failure> {
+    /// Passes what stands before the value of the next member; gives its field, if it is one. `None` at the object's end.
+    fn member(
+        &mut self,
+        scanner: &mut Scanner<'_>,
+        nth: usize,
+        arena: &Bump,
+    ) -> Result<Option<Option<usize>>, Broken> {
+        if let Some(guess) = self.names.guess(nth, scanner.rest()) {
+            scanner.advance(guess.len);
+            return Ok(Some(guess.field));
+        }
+        let start = scanner.position();
+        if nth == 0 {
+            scanner.expect(b'{', "expected `{`")?;
+        }
+        let Some(name) = scanner.member(nth == 0)? else { return Ok(None) };
+        scanner.next_byte();
+        let field = self.names.find(name.resolve(arena));
+        self.names.learn(nth, scanner.since(start), field);
+        Ok(Some(field))
+    }
+
+    fn value<'a>(
+        &self,
+        scanner: &mut Scanner<'a>,
+        field: &FieldSpec,
+        arena: &'a Bump,
+    ) -> Result<Datum<'a>, Failure> {
+        let token = scanner.value()?;
+        match self.rules.convert(token, &field.ty.kind, arena) {
+            Ok(datum) => Ok(datum),
+            Err(_) if self.rules.ignore_errors => Ok(Datum::Null),
+            Err(misfit) => Err(Failure::Fault(misfit.fault(&field.name, &field.ty.kind, shown(token)))),
+        }
+    }
+
+    fn check_presence(&self, row: &Fields<'_>) -> Result<(), Failure> {
         if !self.rules.fail_on_missing_field {
             return Ok(());
         }
-        match self.fields.iter().zip(cells).find(|(_, cell)| cell.is_none()) {
+        match self.fields.iter().find(|field| !row.is_present(field.column)) {
             None => Ok(()),
-            Some((field, _)) => Err(Failure::Fault(
+            Some(field) => Err(Failure::Fault(
                 RowFault::new(Reason::MissingField, format!("the message has no field `{}`", field.name))
                     .in_column(&field.name)
                     .remedy("correct the producer, or switch json.fail-on-missing-field off to read NULL"),
             )),
         }
     }
+}
+
+fn too_many_rows() -> RowFault {
+    RowFault::new(Reason::Malformed, "the message holds more rows than fit in memory")
+        .remedy("produce smaller messages")
 }
 
 /// Names of a JSON object are text, so the key of a MAP must be.

@@ -11,6 +11,19 @@ use bumpalo::collections::String as BumpString;
 /// Deepest nesting that is followed. Jackson: `StreamReadConstraints.DEFAULT_MAX_DEPTH`.
 const DEPTH_MAX: u32 = 1000;
 
+/// Characters that [`Scanner::short_number`] takes: as many digits as an `i64` surely holds.
+const SHORT_MAX: usize = 18;
+
+const POWERS: [i64; SHORT_MAX + 1] = {
+    let mut powers = [1_i64; SHORT_MAX + 1];
+    let mut i = 1;
+    while i <= SHORT_MAX {
+        powers[i] = powers[i - 1] * 10;
+        i += 1;
+    }
+    powers
+};
+
 /// Where and why a text is not JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Broken {
@@ -62,6 +75,21 @@ impl<'a> Scanner<'a> {
     /// Bytes passed so far.
     pub(crate) fn position(&self) -> usize {
         self.at
+    }
+
+    /// What is not passed yet.
+    pub(crate) fn rest(&self) -> &'a [u8] {
+        self.text.as_bytes().get(self.at..).unwrap_or_default()
+    }
+
+    /// What was passed from `start` on.
+    pub(crate) fn since(&self, start: usize) -> &'a [u8] {
+        self.text.as_bytes().get(start..self.at).unwrap_or_default()
+    }
+
+    /// Steps over `len` bytes that are known to be there.
+    pub(crate) fn advance(&mut self, len: usize) {
+        self.at += len;
     }
 
     fn peek(&self) -> Option<u8> {
@@ -146,6 +174,63 @@ impl<'a> Scanner<'a> {
             Some(_) => Err(self.broken("expected a value")),
             None => Err(self.broken("the text ends where a value is expected")),
         }
+    }
+
+    /// Passes a value whose content nobody wants.
+    pub(crate) fn skip(&mut self) -> Result<(), Broken> {
+        if self.peek() == Some(b'"') {
+            self.at += 1;
+            return self.text_to_quote().map(|_| ());
+        }
+        self.value().map(|_| ())
+    }
+
+    /// The next value, if it is a string without escapes.
+    pub(crate) fn plain_text(&mut self) -> Option<&'a str> {
+        if self.peek() != Some(b'"') {
+            return None;
+        }
+        let start = self.at;
+        self.at += 1;
+        match self.text_to_quote() {
+            Ok(Text { raw, escaped: false }) => Some(raw),
+            _ => {
+                self.at = start;
+                None
+            }
+        }
+    }
+
+    /// The next value as `value × 10^-scale` and its length, if it is a number of few plain digits, no more of them
+    /// after the point than `scale`. Anything else is left to [`Scanner::value`].
+    pub(crate) fn short_number(&self, scale: usize) -> Option<(i64, usize)> {
+        let rest = self.rest();
+        let (negative, digits) = match rest.split_first() {
+            Some((b'-', digits)) => (true, digits),
+            _ => (false, rest),
+        };
+        let (mut value, mut at, mut point) = (0_i64, 0_usize, None);
+        let end = loop {
+            let byte = *digits.get(at)?;
+            let digit = byte.wrapping_sub(b'0');
+            if digit <= 9 && at < SHORT_MAX {
+                value = value * 10 + i64::from(digit);
+            } else if byte == b'.' && point.is_none() {
+                point = Some(at);
+            } else {
+                break byte;
+            }
+            at += 1;
+        };
+        let fraction = point.map_or(0, |point| at - point - 1);
+        let whole = point.unwrap_or(at);
+        let complete = matches!(end, b',' | b'}' | b']') && whole > 0 && (point.is_none() || fraction > 0);
+        let missing = scale.checked_sub(fraction)?;
+        if !complete || (whole > 1 && digits.first() == Some(&b'0')) || at + missing > SHORT_MAX {
+            return None;
+        }
+        let value = value * POWERS.get(missing)?;
+        Some((if negative { -value } else { value }, at + usize::from(negative)))
     }
 
     fn slice(&self, start: usize) -> &'a str {

@@ -23,9 +23,10 @@ fn ignoring() -> JsonOptions {
 }
 
 fn fields(types: &[(&str, Type)]) -> Vec<FieldSpec> {
-    let field = |(position, (name, ty)): (usize, &(&str, Type))| FieldSpec {
+    let field = |(column, (name, ty)): (usize, &(&str, Type))| FieldSpec {
         name: (*name).to_owned(),
-        position,
+        column,
+        ordinal: column,
         ty: ty.clone().nullable(),
     };
     types.iter().enumerate().map(field).collect()
@@ -35,14 +36,15 @@ type Rows = Vec<Vec<Option<Value>>>;
 
 /// All rows of a message, or the reason why there are none.
 fn rows(options: &JsonOptions, types: &[(&str, Type)], lossy: bool, bytes: &[u8]) -> Result<Rows, Reason> {
-    let mut reader = JsonReader::new(options, fields(types), lossy).unwrap();
+    let mut reader = JsonReader::new(options, fields(types), types.len(), lossy).unwrap();
     let mut rows = Vec::new();
     for _ in 0..2 {
         // Twice, so that the guessed order of fields is used as well.
         rows.clear();
         let arena = Bump::new();
-        let read = reader.read(bytes, &arena, |cells| {
-            rows.push(cells.iter().map(|cell| cell.map(Value::from)).collect());
+        let read = reader.read(bytes, &arena, |row| {
+            let value = |i: usize| row.is_present(i).then(|| Value::from(row.values[i]));
+            rows.push((0..row.values.len()).map(value).collect());
             Ok(())
         });
         read.map_err(|fault| fault.reason)?;
@@ -269,6 +271,19 @@ fn what_flink_takes_beyond_the_standard() {
 }
 
 #[test]
+fn a_message_of_countless_rows_ends_in_a_fault_and_not_in_memory() {
+    let wide: Vec<(String, Type)> = (0..4000).map(|i| (format!("c{i}"), Type::Int)).collect();
+    let wide: Vec<(&str, Type)> = wide.iter().map(|(name, ty)| (name.as_str(), ty.clone())).collect();
+    let message = format!("[{}]", vec!["{}"; 10_000].join(","));
+    let mut reader = JsonReader::new(&options(), fields(&wide), wide.len(), false).unwrap();
+    let mut arena = Bump::new();
+    let fault = reader.read(message.as_bytes(), &arena, |_| Ok(())).unwrap_err();
+    assert_eq!(fault.reason, Reason::Malformed);
+    crate::format::recycle(&mut arena);
+    assert!(arena.allocated_bytes() < 1 << 20, "{}", arena.allocated_bytes());
+}
+
+#[test]
 fn broken_messages() {
     let broken: [&[u8]; 20] = [
         b"",
@@ -309,13 +324,13 @@ fn keys_of_a_map_are_text() {
     let ty = Type::Array(Box::new(
         Type::Map(Box::new(Type::Int.nullable()), Box::new(Type::Int.nullable())).nullable(),
     ));
-    assert!(JsonReader::new(&options(), fields(&[("x", ty.clone())]), false).is_err());
+    assert!(JsonReader::new(&options(), fields(&[("x", ty.clone())]), 1, false).is_err());
     assert!(JsonWriter::new(&options(), fields(&[("x", ty)])).is_err());
 }
 
 #[test]
 fn a_fault_names_column_value_and_remedy() {
-    let mut reader = JsonReader::new(&options(), fields(&ID), false).unwrap();
+    let mut reader = JsonReader::new(&options(), fields(&ID), 2, false).unwrap();
     let arena = Bump::new();
     let fault = reader.read(b"{\"id\":1.9}", &arena, |_| Ok(())).unwrap_err();
     assert_eq!(fault.column.as_deref(), Some("id"));

@@ -20,9 +20,8 @@ pub(in crate::format) struct JsonWriter {
 
 #[derive(Clone, Debug)]
 struct Member {
-    /// Position in the row.
-    position: usize,
-    /// `"name":`, ready to append.
+    column: usize,
+    /// `,"name":`, ready to append.
     head: Box<[u8]>,
     name: String,
     ty: Type,
@@ -43,10 +42,10 @@ impl JsonWriter {
     pub(in crate::format) fn new(options: &JsonOptions, fields: Vec<FieldSpec>) -> Result<Self> {
         check_types(&fields)?;
         let member = |field: FieldSpec| {
-            let mut head = Vec::new();
+            let mut head = vec![b','];
             write_text(&field.name, &mut head);
             head.push(b':');
-            Member { position: field.position, head: head.into(), name: field.name, ty: field.ty.kind }
+            Member { column: field.column, head: head.into(), name: field.name, ty: field.ty.kind }
         };
         let style = Style {
             timestamps: form(options.timestamp_format),
@@ -66,15 +65,12 @@ impl JsonWriter {
         out.push(b'{');
         let mut first = true;
         for member in &self.fields {
-            let datum = row.get(member.position).copied().unwrap_or(Datum::Null);
+            let datum = row.get(member.column).copied().unwrap_or(Datum::Null);
             if datum.is_null() && self.ignore_null_fields {
                 continue;
             }
-            if !first {
-                out.push(b',');
-            }
+            out.extend_from_slice(member.head.get(usize::from(first)..).unwrap_or_default());
             first = false;
-            out.extend_from_slice(&member.head);
             self.style
                 .write(datum, &member.ty, out)
                 .map_err(|misfit| misfit.fault(&member.name, &member.ty, "a MAP"))?;

@@ -74,6 +74,10 @@ impl Driver {
             _ => self.router.shard_of_key(&key).1,
         };
         let offset = self.next_offset(partition);
+        // Rows and records are batches of their own: what was fed first is handed over first.
+        if self.records.iter().any(|batch| !batch.records.is_empty()) {
+            self.hand_over()?;
+        }
         let Some(batch) = self.fed.get_mut(usize::from(shard.0)) else { return Ok(()) };
         let key = Slice::append(&mut batch.arena, &key);
         let row = Slice::append(&mut batch.arena, &bytes);
@@ -104,6 +108,9 @@ impl Driver {
                 return Err(fault);
             }
         };
+        if self.fed.iter().any(|batch| !batch.rows.is_empty()) {
+            self.hand_over()?;
+        }
         let Some(batch) = self.records.get_mut(usize::from(to.shard.0)) else { return Ok(()) };
         let key = record.key.map(|key| Slice::append(&mut batch.arena, key));
         let value = record.value.map(|value| Slice::append(&mut batch.arena, value));

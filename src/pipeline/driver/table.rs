@@ -52,6 +52,11 @@ impl MemoryTable {
         self.rows.retain(|row| values.iter().any(|(at, value)| row.get(*at) != Some(value)));
     }
 
+    /// Puts the rows in order; equal ones keep theirs.
+    pub fn sort_by(&mut self, order: impl Fn(&[Value], &[Value]) -> std::cmp::Ordering) {
+        self.rows.sort_by(|a, b| order(a, b));
+    }
+
     /// Deletes every row.
     pub fn clear(&mut self) {
         self.rows.clear();

@@ -1,6 +1,8 @@
 //! `properties.*` to settings of librdkafka.
 
-use crate::config::options::client::{Property, Side, Treatment, property, property_names};
+use crate::config::options::client::{
+    Property, Side, Treatment, property, property_names, unsupported_value,
+};
 use crate::config::options::{Role, TableOptions};
 use crate::config::{Fault, TableDefinition, Text};
 
@@ -125,7 +127,10 @@ fn apply(
             context.note(&table.name.written, &written, other_side.unwrap_or_default())
         }
         Treatment::Refused(why) | Treatment::Noted(why) => context.note(&table.name.written, &written, why),
-        Treatment::As(own) => client.set(own, translated(own, value.value())),
+        Treatment::As(own) => match unsupported_value(own, value.value()) {
+            Some(why) => context.fault(&value.span, format!("'{written}' is '{}'", value.written), why),
+            None => client.set(own, translated(own, value.value())),
+        },
         Treatment::AsKibibytes(own) => match value.value().trim().parse::<u64>() {
             Ok(bytes) => client.set(own, (bytes / 1024).max(1).to_string()),
             Err(_) => context.fault(&value.span, format!("'{written}' must be a number of bytes"), ""),
@@ -142,6 +147,7 @@ fn is_harmless(name: &Text, value: &Text) -> bool {
             value.ends_with("CooperativeStickyAssignor") || value == "cooperative-sticky"
         }
         "partitioner" => value == "murmur2_random",
+        "ssl.endpoint.identification.algorithm" => value.is_empty() || value == "none",
         "partitioner.ignore.keys" => value.eq_ignore_ascii_case("false"),
         "group.protocol" => value.eq_ignore_ascii_case("classic"),
         "sasl.login.class" | "sasl.login.callback.handler.class" | "sasl.client.callback.handler.class" => {
@@ -155,7 +161,6 @@ fn is_harmless(name: &Text, value: &Text) -> bool {
 fn translated(name: &str, value: &str) -> String {
     let value = value.trim();
     match (name, value) {
-        ("ssl.endpoint.identification.algorithm", "") => "none".to_owned(),
         ("security.protocol", protocol) => protocol.to_lowercase(),
         (_, value) => value.to_owned(),
     }
@@ -165,8 +170,11 @@ fn translated(name: &str, value: &str) -> String {
 fn jaas(context: &mut Context, client: &mut Client, value: &Text) {
     let text = value.value();
     let module = text.split_whitespace().next().unwrap_or_default();
-    let known = ["PlainLoginModule", "ScramLoginModule"].iter().any(|known| module.ends_with(known));
+    let known = module.ends_with("PlainLoginModule");
     match (known, quoted(text, "username"), quoted(text, "password")) {
+        _ if module.ends_with("ScramLoginModule") => {
+            context.fault(&value.span, "'properties.sasl.jaas.config' asks for SCRAM", "not supported yet: PLAIN is");
+        }
         (true, Some(username), Some(password)) => {
             client.set("sasl.username", username);
             client.set("sasl.password", password);
@@ -174,7 +182,7 @@ fn jaas(context: &mut Context, client: &mut Client, value: &Text) {
         _ => context.fault(
             &value.span,
             "'properties.sasl.jaas.config' is not understood",
-            "write `…PlainLoginModule required username=\"…\" password=\"…\";` (or ScramLoginModule), or give properties.sasl.username and properties.sasl.password",
+            "write `…PlainLoginModule required username=\"…\" password=\"…\";`, or give properties.sasl.username and properties.sasl.password",
         ),
     }
 }

@@ -25,8 +25,19 @@ struct Equality {
     other: Parsed,
 }
 
-/// Takes a condition apart; `row` is `before` with the dimension's columns behind.
-pub(super) fn compile(context: &mut Context, text: &Text, before: &Joined, row: &Joined) -> Condition {
+/// The condition as written, and the columns that it may name.
+#[derive(Clone, Copy)]
+pub(super) struct Written<'a> {
+    pub text: &'a Text,
+    /// The joined row before this lookup.
+    pub before: &'a Joined,
+    /// The same with the dimension's columns behind.
+    pub row: &'a Joined,
+}
+
+/// Takes a condition apart.
+pub(super) fn compile(context: &mut Context, written: Written<'_>) -> Condition {
+    let text = written.text;
     let parsed = match Parsed::parse(text.value()) {
         Ok(parsed) => parsed,
         Err(error) => {
@@ -37,14 +48,14 @@ pub(super) fn compile(context: &mut Context, text: &Text, before: &Joined, row: 
     let mut condition = Condition::default();
     let mut equalities: Vec<Equality> = Vec::new();
     for conjunct in parsed.conjuncts() {
-        match equality(context, text, &conjunct, before, row) {
+        match equality(context, written, &conjunct) {
             Found::Key(equality) => equalities.push(*equality),
-            Found::Other => file(context, text, &conjunct, before, row, &mut condition),
+            Found::Other => file(context, written, &conjunct, &mut condition),
             Found::Fault => {}
         }
     }
     for spare in choose(&mut equalities) {
-        spare_equality(context, text, &spare, &equalities, before, row, &mut condition);
+        spare_equality(context, written, &spare, &equalities, &mut condition);
     }
     order(equalities, &mut condition);
     condition
@@ -56,12 +67,30 @@ enum Found {
     Fault,
 }
 
-fn equality(context: &mut Context, text: &Text, conjunct: &Parsed, before: &Joined, row: &Joined) -> Found {
+fn equality(context: &mut Context, written: Written<'_>, conjunct: &Parsed) -> Found {
+    let Written { text, before, row } = written;
     let Some((left, right)) = conjunct.equality() else { return Found::Other };
-    let compiled = |side: &Parsed| side.compile(&row.scope, &context.settings).ok();
-    let (Some(left_value), Some(right_value)) = (compiled(&left), compiled(&right)) else {
+    let dimension_type = |side: &Parsed| {
+        let column = side.compile(&row.scope, &context.settings).ok()?.as_column()?;
+        row.scope.columns.get(column).map(|column| column.ty.kind.clone())
+    };
+    // NULL takes the type of the other side: `d.id = NULL` is a key that never matches.
+    let compiled = |side: &Parsed, other: &Parsed| match side.to_string().eq_ignore_ascii_case("NULL") {
+        true => {
+            let sql = format!("CAST(NULL AS {})", dimension_type(other)?);
+            Expression::compile(&sql, &row.scope, &context.settings).ok()
+        }
+        false => side.compile(&row.scope, &context.settings).ok(),
+    };
+    let (Some(left_value), Some(right_value)) = (compiled(&left, &right), compiled(&right, &left)) else {
         return Found::Other;
     };
+    if [&left_value, &right_value]
+        .iter()
+        .any(|side| side.columns().into_iter().any(|i| row.is_processing_time(i)))
+    {
+        return Found::Other;
+    }
     let dimension_column =
         |side: &Expression| side.as_column().and_then(|column| column.checked_sub(before.len()));
     let of_stream = |side: &Expression| side.columns().iter().all(|column| *column < before.len());
@@ -117,37 +146,29 @@ fn choose(equalities: &mut Vec<Equality>) -> Vec<Equality> {
 /// A second equality on a key column: with a constant key it is a filter on the stream, else a condition on both sides.
 fn spare_equality(
     context: &mut Context,
-    text: &Text,
+    written: Written<'_>,
     spare: &Equality,
     keys: &[Equality],
-    before: &Joined,
-    row: &Joined,
     condition: &mut Condition,
 ) {
     let key = keys.iter().find(|key| key.column == spare.column);
     if let Some(key) = key
         && matches!((&key.part.source, &spare.part.source), (KeySource::Constant(_), KeySource::Stream(_)))
         && let Ok(filter) = Parsed::parse(&format!("({}) = ({})", spare.other, key.other))
-        && let Ok(filter) = filter.compile(&before.scope, &context.settings)
+        && let Ok(filter) = filter.compile(&written.before.scope, &context.settings)
     {
         condition
             .pre_filter
             .push(Term { expression: filter, sql: format!("{} = {}", spare.other, key.other) });
         return;
     }
-    file(context, text, &spare.conjunct, before, row, condition);
+    file(context, written, &spare.conjunct, condition);
 }
 
 /// A conjunct that is no key goes to the side that it reads.
-fn file(
-    context: &mut Context,
-    text: &Text,
-    conjunct: &Parsed,
-    before: &Joined,
-    row: &Joined,
-    condition: &mut Condition,
-) {
-    let Some(compiled) = context.part(text, conjunct, &row.scope) else { return };
+fn file(context: &mut Context, written: Written<'_>, conjunct: &Parsed, condition: &mut Condition) {
+    let Written { text, before, row } = written;
+    let Some(compiled) = row.expression(context, text, conjunct) else { return };
     if !matches!(compiled.ty().kind, Type::Boolean | Type::Null) {
         let what = format!("'{conjunct}' is {}, not a condition", compiled.ty().kind);
         return context.fault(&text.place(conjunct.at()), what, "");

@@ -2,19 +2,27 @@
 
 use crate::config::options::{ConnectorUse, Role, TableOptions, check_table};
 use crate::config::{Definition, Fault, Faults, Span, TableDefinition, Text};
-use crate::expr::{CompileError, Expression, Parsed, Scope, Settings};
+use crate::expr::{CompileError, Expression, Scope, Settings};
 
 pub(super) struct Context {
     pub faults: Faults,
     pub notes: Vec<String>,
     pub settings: Settings,
+    /// Some column has a type that was not understood and stands in as NULL: what follows from that
+    /// alone is no fault of its own.
+    pub has_unknown_types: bool,
 }
 
 impl Context {
     pub fn new(definition: &Definition) -> Self {
         let mut faults = Faults::default();
         faults.extend(definition.faults.iter().cloned());
-        Self { faults, notes: Vec::new(), settings: Settings { time_zone: "UTC".to_owned() } }
+        Self {
+            faults,
+            notes: Vec::new(),
+            settings: Settings { time_zone: "UTC".to_owned() },
+            has_unknown_types: false,
+        }
     }
 
     /// Adds a fault with a sentence and what to do.
@@ -24,6 +32,9 @@ impl Context {
 
     /// Adds the fault that a piece of SQL has; it begins at byte `base` of `text`.
     pub fn sql_fault(&mut self, text: &Text, base: usize, error: CompileError) {
+        if self.has_unknown_types && error.message.starts_with("NULL alone") {
+            return;
+        }
         let span = text.place(Some(base + error.at.unwrap_or(0)));
         self.faults.add(Fault::new(&span, error.message).help(error.help));
     }
@@ -34,17 +45,6 @@ impl Context {
             Ok(expression) => Some(expression),
             Err(error) => {
                 self.sql_fault(text, base, error);
-                None
-            }
-        }
-    }
-
-    /// Compiles a part of `text`.
-    pub fn part(&mut self, text: &Text, part: &Parsed, scope: &Scope) -> Option<Expression> {
-        match part.compile(scope, &self.settings) {
-            Ok(expression) => Some(expression),
-            Err(error) => {
-                self.sql_fault(text, 0, error);
                 None
             }
         }

@@ -11,6 +11,9 @@ use super::context::Context;
 use super::schema::{Schema, SchemaKind};
 use super::url;
 
+/// Fraction digits of MySQL's TIME, DATETIME and TIMESTAMP (Flink: F.3, "Types").
+const DIGITS_MAX: u8 = 6;
+
 /// Server, credentials and name of a table.
 pub(super) fn mysql_table(
     context: &mut Context,
@@ -55,6 +58,15 @@ pub(super) fn check_columns(context: &mut Context, schema: &Schema) {
             let what =
                 format!("column '{}' is not physical: a database table has no other columns", column.name);
             context.fault(&column.item.span, what, "compute it in 'select' or 'condition'");
+        }
+        if let Type::Timestamp(digits) | Type::TimestampLtz(digits) | Type::Time(digits) = column.ty.kind
+            && DIGITS_MAX < digits
+        {
+            let what = format!(
+                "column '{}' is {}, and MySQL keeps at most {DIGITS_MAX} digits",
+                column.name, column.ty.kind
+            );
+            context.fault(&column.item.span, what, "");
         }
         let has_no_place = matches!(column.ty.kind, Type::Row(_) | Type::Array(_) | Type::Map(..));
         if has_no_place {

@@ -33,6 +33,7 @@ impl KeyColumns {
 
     pub fn with(context: &mut Context, schema: &Schema, options: &TableOptions, columns: Vec<usize>) -> Self {
         let prefix = options.text("key.fields-prefix").unwrap_or_default().to_owned();
+        let shown = options.shown("key.fields-prefix", &prefix).to_owned();
         let value_includes_key = options.choice("value.fields-include") != "EXCEPT_KEY";
         if !prefix.is_empty() {
             let span = options.span("key.fields-prefix");
@@ -42,7 +43,7 @@ impl KeyColumns {
             for column in columns.iter().filter_map(|i| schema.columns.get(*i)) {
                 if !column.name.starts_with(&prefix) {
                     let what =
-                        format!("key column '{}' does not begin with the prefix '{prefix}'", column.name);
+                        format!("key column '{}' does not begin with the prefix '{shown}'", column.name);
                     context.fault(&span, what, "");
                 }
             }

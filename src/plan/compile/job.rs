@@ -7,7 +7,7 @@ use crate::config::options::check_job;
 use crate::expr::Expression;
 use crate::keygroup::KeyHash;
 
-use super::super::{MiniBatch, Options};
+use super::super::{MiniBatch, Options, SourceKind};
 use super::context::Context;
 use crate::expr::Scope;
 
@@ -19,6 +19,18 @@ pub(super) struct Job {
     pub options: Options,
     pub ttl: Option<Duration>,
     pub mini_batch: Option<MiniBatch>,
+}
+
+/// Options that steer the state of an upsert source do nothing for an append-only one: said once.
+pub(super) fn note_unused(context: &mut Context, definition: &Definition, kind: SourceKind) {
+    let steers_state = |name: &str| name == "state.ttl" || name.starts_with("mini-batch.");
+    let written = definition.options.iter().map(|entry| entry.key.written.as_str());
+    let unused: Vec<&str> = written.filter(|name| steers_state(name)).collect();
+    if kind == SourceKind::Kafka && !unused.is_empty() {
+        context
+            .notes
+            .push(format!("options: {} unused: an append-only stream keeps no state", unused.join(", ")));
+    }
 }
 
 /// The application id.
@@ -59,13 +71,16 @@ pub(super) fn compile(context: &mut Context, definition: &Definition) -> Job {
     context.settings.time_zone.clone_from(&time_zone);
     // A zone is known to the expressions alone: they say whether there is one of that name.
     if options.is_written("time-zone")
-        && let Err(error) = Expression::compile(
+        && Expression::compile(
             "CAST('2020-01-01 00:00:00' AS TIMESTAMP_LTZ(3))",
             &Scope::default(),
             &context.settings,
         )
+        .is_err()
     {
-        context.fault(&options.span("time-zone"), error.message, error.help);
+        let what = format!("'{}' is not a time zone", options.written("time-zone"));
+        let help = "write an IANA name such as Europe/Berlin, or an offset such as GMT+08:00";
+        context.fault(&options.span("time-zone"), what, help);
         context.settings.time_zone = "UTC".to_owned();
     }
     let key_hash = match options.choice("key-hash") {

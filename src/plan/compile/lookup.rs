@@ -11,6 +11,9 @@ use super::schema::Schema;
 use super::term::Term;
 use super::{condition, dimension};
 
+/// Lookups of one pipeline: each row passes all of them, and each shard keeps a cache for each.
+const LOOKUPS_MAX: usize = 64;
+
 /// One lookup step over the full joined row.
 #[derive(Clone, Debug)]
 pub(super) struct LookupDraft {
@@ -73,6 +76,11 @@ pub(super) fn resolve_all<'a>(
     definition: &'a Definition,
 ) -> Option<Vec<Resolved<'a>>> {
     let steps = definition.pipeline.lookups.iter();
+    if LOOKUPS_MAX < steps.len() {
+        let what = format!("'pipeline' has {} lookups, limit {LOOKUPS_MAX}", steps.len());
+        context.fault(&definition.pipeline.span, what, "");
+        return None;
+    }
     let tables: Vec<Option<Resolved<'_>>> = steps.map(|step| resolve(context, definition, step)).collect();
     tables.into_iter().collect()
 }
@@ -126,11 +134,12 @@ fn draft(context: &mut Context, row: &mut Joined, table: Resolved<'_>) -> Lookup
     row.add(alias.value(), columns.iter().cloned());
     let faults_before = context.faults.len();
     let condition = match &step.condition {
-        Some(text) => condition::compile(context, text, &before, row),
+        Some(text) => condition::compile(context, condition::Written { text, before: &before, row }),
         None => Condition::default(),
     };
     if let (Some(text), true) = (&step.condition, condition.key.is_empty())
         && context.faults.len() == faults_before
+        && !context.has_unknown_types
     {
         let what = format!("the condition has no equality on a column of '{}'", alias.written);
         let help = format!(
@@ -158,7 +167,7 @@ fn join_kind(context: &mut Context, step: &LookupDefinition) -> JoinKind {
     let Some(join) = &step.join else { return JoinKind::Inner };
     match join.value().trim().to_lowercase().as_str() {
         "inner" => JoinKind::Inner,
-        "left" | "left outer" => JoinKind::Left,
+        "left" => JoinKind::Left,
         _ => {
             let fault = Fault::new(&join.span, format!("'{}' is no type of lookup", join.written));
             context.faults.add(fault.allowed(&join.written, ["inner", "left"]));

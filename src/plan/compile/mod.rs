@@ -70,7 +70,7 @@ fn compile_in(context: &mut Context, definition: &Definition) -> Option<(Plan, P
     let mut complete = stream.schema.complete && tables.iter().all(lookup::Resolved::is_complete);
     let lookups = lookup::compile_all(context, tables, &mut row);
     let filters = wheres::compile(context, definition, &stream, &row);
-    let selected = select::compile(context, definition, &stream, &row);
+    let selected = select::compile(context, definition, &row);
     let (source, selected, sink_table) = (source?, selected?, sink_table?);
     complete &= sink_table.schema.complete;
     if !complete {
@@ -94,5 +94,11 @@ fn compile_in(context: &mut Context, definition: &Definition) -> Option<(Plan, P
     };
     source::name_group(&mut plan);
     hashes::check(context, definition, &plan);
+    sink::refuse_loop(context, definition, &plan);
+    job::note_unused(context, definition, plan.source.kind);
+    plan.notes.append(&mut context.notes);
     Some((plan, pruned.sql))
 }
+
+#[cfg(test)]
+mod tests;

@@ -37,10 +37,8 @@ pub(super) fn prune(drafts: Drafts, source: SourcePlan, job: &Job) -> Pruned {
     let Drafts { stream, lookups, mut filters, output } = drafts;
     let kept = kept(&stream, &lookups, &filters, &output);
     let mut new = vec![usize::MAX; kept.len()];
-    let mut next = 0;
-    for (place, _) in new.iter_mut().zip(&kept).filter(|(_, kept)| **kept) {
-        *place = next;
-        next += 1;
+    for (position, (place, _)) in new.iter_mut().zip(&kept).filter(|(_, kept)| **kept).enumerate() {
+        *place = position;
     }
     let moved = |expression: &Expression| expression.remap(&|column| new[column]);
     let all = |terms: &[Term]| Expression::and(terms.iter().map(|term| moved(&term.expression)).collect());
@@ -207,7 +205,12 @@ fn source_columns(source: SourcePlan, stream: &Stream, kept: &[bool]) -> SourceP
         Origin::MetadataAs(expression) => {
             ColumnSource::Computed(expression.remap(&|column| physical.len() + column))
         }
-        Origin::Computed(expression) => ColumnSource::Computed(expression.remap(&|column| place[column])),
+        Origin::Computed(expression) => {
+            ColumnSource::Computed(expression.substitute(&|column| match &stream.origins[column] {
+                Origin::MetadataAs(cast) => cast.remap(&|column| physical.len() + column),
+                _ => Expression::column(place[column], schema.columns[column].ty.clone()),
+            }))
+        }
         // Never kept: nothing may read it.
         Origin::ProcessingTime => ColumnSource::Metadata(Metadata::Timestamp),
     };

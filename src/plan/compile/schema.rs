@@ -7,6 +7,9 @@ use crate::model::{DataType, Type};
 
 use super::context::Context;
 
+/// Columns of a table: MySQL's own limit, and far beyond a record that a human has described.
+const COLUMNS_MAX: usize = 4_096;
+
 /// Columns in declared order.
 #[derive(Clone, Debug)]
 pub(super) struct Schema {
@@ -61,7 +64,12 @@ impl Schema {
             key_span: table.name.span.clone(),
             complete: true,
         };
-        for text in items {
+        if COLUMNS_MAX < items.len() {
+            let what =
+                format!("table '{}' has {} columns, limit {COLUMNS_MAX}", table.name.written, items.len());
+            context.fault(&table.name.span, what, "");
+        }
+        for text in items.iter().take(COLUMNS_MAX) {
             match parse_item(text) {
                 Ok(Item::Column(column)) => schema.add(context, text, column),
                 Ok(Item::PrimaryKey(names)) => {
@@ -72,6 +80,7 @@ impl Schema {
         }
         schema.resolve_key(context);
         schema.complete = context.faults.len() == faults_before;
+        context.has_unknown_types |= !schema.complete;
         Some(schema)
     }
 

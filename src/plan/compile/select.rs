@@ -6,7 +6,6 @@ use crate::model::Type;
 
 use super::context::Context;
 use super::joined::Joined;
-use super::stream::Stream;
 
 /// One selected value.
 #[derive(Clone, Debug)]
@@ -19,21 +18,16 @@ pub(super) struct Selected {
 }
 
 /// Compiles every item; `None` if one is faulty.
-pub(super) fn compile(
-    context: &mut Context,
-    definition: &Definition,
-    stream: &Stream,
-    row: &Joined,
-) -> Option<Vec<Selected>> {
+pub(super) fn compile(context: &mut Context, definition: &Definition, row: &Joined) -> Option<Vec<Selected>> {
     let before = context.faults.len();
     let pipeline = &definition.pipeline;
     let mut selected: Vec<Selected> = Vec::new();
     match &pipeline.select {
         Some(items) if items.is_empty() => context.fault(&pipeline.span, "'select' is empty", ""),
-        Some(items) => items.iter().for_each(|item| add(context, item, stream, row, &mut selected)),
+        Some(items) => items.iter().for_each(|item| add(context, item, row, &mut selected)),
         // Everything, as nothing was looked up.
         None if pipeline.lookups.is_empty() => {
-            wildcard(&Text::plain(&pipeline.span, "*"), None, stream, row, &mut selected);
+            wildcard(&Text::plain(&pipeline.span, "*"), None, row, &mut selected);
         }
         None => {
             let help = "list the columns, or write \"*\" for all of them";
@@ -49,15 +43,15 @@ pub(super) fn compile(
     (context.faults.len() == before).then_some(selected)
 }
 
-fn add(context: &mut Context, item: &Text, stream: &Stream, row: &Joined, selected: &mut Vec<Selected>) {
+fn add(context: &mut Context, item: &Text, row: &Joined, selected: &mut Vec<Selected>) {
     let sql = item.value().trim();
     if sql == "*" {
-        return wildcard(item, None, stream, row, selected);
+        return wildcard(item, None, row, selected);
     }
     if let Some(alias) = sql.strip_suffix(".*").filter(|alias| !alias.contains(char::is_whitespace)) {
         let alias = alias.trim_matches('`');
         if row.parts.iter().any(|part| part.alias == alias) {
-            return wildcard(item, Some(alias), stream, row, selected);
+            return wildcard(item, Some(alias), row, selected);
         }
         let fault = Fault::new(&item.span, format!("there is no table '{alias}' in this pipeline"));
         let names = row.parts.iter().map(|part| part.alias.as_str());
@@ -78,7 +72,7 @@ fn add(context: &mut Context, item: &Text, stream: &Stream, row: &Joined, select
         let what = format!("'{name}' is {}, which no column can hold", value.ty().kind);
         return context.fault(&item.span, what, "");
     }
-    if let Some(column) = value.columns().into_iter().find(|column| stream.is_processing_time(*column)) {
+    if let Some(column) = value.columns().into_iter().find(|column| row.is_processing_time(*column)) {
         let what = format!("'{}' is the processing time, which has no value of its own", row.name(column));
         return context.fault(&item.span, what, "lookups always run in processing time: leave it out");
     }
@@ -86,10 +80,10 @@ fn add(context: &mut Context, item: &Text, stream: &Stream, row: &Joined, select
 }
 
 /// Every column of one table, or of all.
-fn wildcard(item: &Text, alias: Option<&str>, stream: &Stream, row: &Joined, selected: &mut Vec<Selected>) {
+fn wildcard(item: &Text, alias: Option<&str>, row: &Joined, selected: &mut Vec<Selected>) {
     for part in row.parts.iter().filter(|part| alias.is_none_or(|alias| alias == part.alias)) {
         for i in part.start..part.start + part.len {
-            if stream.is_processing_time(i) {
+            if row.is_processing_time(i) {
                 continue;
             }
             let column = &row.scope.columns[i];

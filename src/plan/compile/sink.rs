@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use crate::config::options::{Role, TableOptions};
 use crate::config::{Definition, Fault, TableDefinition};
-use crate::model::Type;
 
-use super::super::{Encoding, Format, KafkaClient, KafkaSink, MysqlSink, SinkConnector, SinkPlan};
+use super::super::{
+    Encoding, Format, KafkaClient, KafkaSink, MysqlSink, Plan, SinkConnector, SinkPlan, Topics,
+};
 use super::context::Context;
 use super::output::OutputDraft;
 use super::schema::{Schema, SchemaColumn, SchemaKind};
@@ -76,6 +77,10 @@ fn target(context: &mut Context, table: &TableDefinition, options: &TableOptions
             let key_format = format::compile(context, options, "key.", "key.format");
             let value_format = format::compile(context, options, "value.", "value.format");
             let buffer = buffer(context, options);
+            if options.choice("sink.delivery-guarantee") == "none" {
+                let reason = "at-least-once is the least that is given";
+                context.note(&table.name.written, "sink.delivery-guarantee none", reason);
+            }
             Some(Target::Kafka(KafkaTarget {
                 topic: topic?,
                 client: client?.into_client(),
@@ -172,7 +177,7 @@ pub(super) fn compile(
         Target::Blackhole => SinkConnector::Blackhole,
         Target::Kafka(target) => kafka(context, &sink, target, &primary_key, output),
         Target::Mysql(target) => {
-            check_mysql_types(context, &sink, output);
+            dimension::check_columns(context, &as_schema(&sink, output));
             SinkConnector::Mysql(target)
         }
     };
@@ -205,17 +210,6 @@ fn kafka(
         key_prefix: key.prefix,
         buffer: target.buffer,
     }))
-}
-
-fn check_mysql_types(context: &mut Context, sink: &SinkTable<'_>, output: &[OutputDraft]) {
-    dimension::check_columns(context, &as_schema(sink, output));
-    for column in output.iter().filter(|column| matches!(column.ty.kind, Type::TimestampLtz(_))) {
-        let what = format!(
-            "column '{}' is {}, which a MySQL table cannot hold unchanged",
-            column.name, column.ty.kind
-        );
-        context.fault(&column.span, what, "cast it to TIMESTAMP, which is written as DATETIME");
-    }
 }
 
 /// The output row as columns, for checks that blame the sink's own lines where it has some.
@@ -254,5 +248,21 @@ fn buffer(context: &mut Context, options: &TableOptions) -> Option<Option<(usize
             None
         }
         (rows, false) => Some(Some((rows, interval))),
+    }
+}
+
+/// A job that reads what it writes never ends.
+pub(super) fn refuse_loop(context: &mut Context, definition: &Definition, plan: &Plan) {
+    let SinkConnector::UpsertKafka(sink) = &plan.sink.connector else { return };
+    let source = &plan.source;
+    let reads = match &source.topics {
+        Topics::List(topics) => topics.contains(&sink.topic),
+        Topics::Pattern(pattern) => {
+            regex::Regex::new(&format!("^(?:{pattern})$")).is_ok_and(|pattern| pattern.is_match(&sink.topic))
+        }
+    };
+    if reads && source.client.bootstrap_servers == sink.client.bootstrap_servers {
+        let what = "the pipeline writes to the topic that it reads";
+        context.fault(&definition.pipeline.into.span, what, "give the sink a topic of its own");
     }
 }

@@ -61,9 +61,7 @@ pub(super) fn check(
         missing_key(context, sink, input);
         return encoding;
     }
-    if sink.connector() != "upsert-kafka" {
-        no_nulls(context, &keys, input);
-    }
+    no_nulls(context, &keys, input);
     // Rows of an append-only stream replace nothing: any key will do.
     if stream.kind == SourceKind::Kafka {
         return encoding;
@@ -112,25 +110,21 @@ fn missing_key(context: &mut Context, sink: &SinkTable<'_>, input: &Input<'_>) {
     context.fault(&sink.schema.span, what, help);
 }
 
-/// A database has no NULL in a primary key; a LEFT lookup gives one to every row without a match.
+/// A primary key holds no NULL; a LEFT lookup gives one to every row without a match.
 fn no_nulls(context: &mut Context, keys: &[&OutputDraft], input: &Input<'_>) {
     for key in keys {
         let Some(column) = key.column else { continue };
-        let of_left = input.lookups.iter().any(|lookup| {
-            lookup.join == JoinKind::Left
-                && (lookup.start..lookup.start + lookup.columns.len()).contains(&column)
+        let of_left = input.lookups.iter().find(|lookup| {
+            let own = lookup.start..lookup.start + lookup.columns.len();
+            lookup.join == JoinKind::Left && own.contains(&column)
         });
-        if of_left {
+        if let Some(lookup) = of_left {
             let what = format!(
                 "key column '{}' is NULL for every row without a match in '{}'",
-                key.name,
-                input.row.name(column)
+                key.name, lookup.table
             );
-            context.fault(
-                &key.span,
-                what,
-                "make the lookup inner, or leave the column out of the PRIMARY KEY",
-            );
+            let help = "make the lookup inner, or leave the column out of the PRIMARY KEY";
+            context.fault(&key.span, what, help);
         }
     }
 }

@@ -51,9 +51,10 @@ pub(super) fn key_columns(
             Some(i) if !key.contains(&i) => key.push(i),
             _ => {
                 let names = schema.physical().map(|(_, column)| column.name.as_str());
+                let shown = options.shown("key.fields", field);
                 let what =
-                    format!("'key.fields' names '{field}', which is not a physical column or is named twice");
-                context.faults.add(Fault::new(&options.span("key.fields"), what).allowed(field, names));
+                    format!("'key.fields' names '{shown}', which is not a physical column or is named twice");
+                context.faults.add(Fault::new(&options.span("key.fields"), what).allowed(shown, names));
             }
         }
     }

@@ -93,19 +93,6 @@ fn origins(context: &mut Context, schema: &mut Schema) -> Vec<Origin> {
             false => Origin::Computed(compiled),
         };
     }
-    for (i, origin) in origins.iter().enumerate() {
-        let Origin::Computed(expression) = origin else { continue };
-        let reads_cast = |read: &usize| matches!(origins.get(*read), Some(Origin::MetadataAs(_)));
-        if let Some(read) = expression.columns().into_iter().find(reads_cast) {
-            let column = &schema.columns[read];
-            let what = format!(
-                "column '{}' reads '{}', a metadata column that is not declared with its own type",
-                schema.columns[i].name, column.name
-            );
-            let help = "declare it with its own type and cast it in the expression";
-            context.fault(&schema.columns[i].item.span, what, help);
-        }
-    }
     origins
 }
 

@@ -71,11 +71,9 @@ fn pattern(context: &mut Context, options: &TableOptions) -> Option<Topics> {
     if let Err(error) = regex::Regex::new(pattern) {
         let reason = error.to_string();
         let reason = reason.lines().last().unwrap_or_default().trim_start_matches("error: ");
-        context.fault(
-            &options.span("topic-pattern"),
-            format!("'topic-pattern' is not a regular expression: {reason}"),
-            "",
-        );
+        let what = format!("'{}' is not a regular expression", options.written("topic-pattern"));
+        let help = if options.shown("topic-pattern", pattern) == pattern { reason } else { "" };
+        context.fault(&options.span("topic-pattern"), what, help);
         return None;
     }
     Some(Topics::Pattern(pattern.to_owned()))

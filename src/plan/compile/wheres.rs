@@ -37,7 +37,7 @@ pub(super) fn compile(
         }
     };
     for conjunct in parsed.conjuncts() {
-        let Some(compiled) = context.part(text, &conjunct, &row.scope) else { continue };
+        let Some(compiled) = row.expression(context, text, &conjunct) else { continue };
         if !matches!(compiled.ty().kind, Type::Boolean | Type::Null) {
             let what = format!("'{conjunct}' is {}, not a condition", compiled.ty().kind);
             context.fault(&text.place(conjunct.at()), what, "");

@@ -224,6 +224,7 @@ fn lookup_join(lookup: &LookupPlan, sql: &LookupSql, mode: ChangelogMode, input:
             .map(|(name, terms)| (name, Detail::Many(terms.clone()))),
     );
     details.push(("columns fetched", Detail::Many(fetched.collect())));
+    details.push(("asked by", Detail::One(asked_by(lookup))));
     details.push(("cache", Detail::One(cache(lookup))));
     details.push(("retries", Detail::One(lookup.max_retries.to_string())));
     let name = match lookup.alias == lookup.table {
@@ -250,6 +251,19 @@ fn key_part(part: &KeyPart, sql: &str) -> String {
     format!("{} {} = {kind}{sql} {} ({conversion})", part.column, part.ty.kind, part.source_type.kind)
 }
 
+/// Where a key is cached and asked for: with the hash only what a cache can gain from it (E.6).
+fn asked_by(lookup: &LookupPlan) -> String {
+    let columns =
+        lookup.hash_order.iter().filter_map(|i| lookup.key.get(*i)).map(|part| part.column.as_str());
+    let columns: Vec<&str> = columns.collect();
+    match (lookup.hash, lookup.cache.is_some(), columns.is_empty()) {
+        (true, true, false) => format!("the shard that owns the key group of ({})", columns.join(", ")),
+        (true, false, _) => "the row's own shard: without a cache the hash gains nothing".to_owned(),
+        (true, true, true) => "the row's own shard: a constant key has no hash".to_owned(),
+        (false, ..) => "the row's own shard".to_owned(),
+    }
+}
+
 fn cache(lookup: &LookupPlan) -> String {
     let Some(CachePlan {
         max_rows,
@@ -261,11 +275,7 @@ fn cache(lookup: &LookupPlan) -> String {
     else {
         return "none".to_owned();
     };
-    let owner = match lookup.hash && !lookup.hash_order.is_empty() {
-        true => "each key in the shard of its key group",
-        false => "each shard for itself",
-    };
-    let mut parts = vec![owner.to_owned()];
+    let mut parts = Vec::new();
     parts.extend(max_rows.map(|rows| format!("{rows} keys per replica")));
     parts.extend(expire_after_write.map(|ttl| format!("{} after write", format_duration(ttl))));
     parts.extend(expire_after_access.map(|ttl| format!("{} after access", format_duration(ttl))));

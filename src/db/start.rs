@@ -1,0 +1,154 @@
+//! Checks at start: does the live table have what the definition says?
+
+use std::time::Duration;
+
+use sqlx::mysql::MySqlConnection;
+
+use crate::clock::Clock;
+use crate::error::{Error, Kind, Result};
+use crate::model::DataType;
+use crate::plan::MysqlTable;
+
+use super::catalog::{ColumnInfo, TableInfo};
+use super::{Connections, Lease};
+
+/// Time between two attempts to reach a server at start.
+const ASK_AGAIN: Duration = Duration::from_secs(1);
+
+/// Time between two log lines about a server that stays unreachable.
+const SAY_AGAIN: Duration = Duration::from_secs(30);
+
+/// Asks until there is an answer, trying again after transient errors while `go_on` holds.
+///
+/// # Errors
+/// What does not pass by itself; [`Kind::Transient`] when `go_on` ended the wait.
+pub async fn wait_for<T>(
+    clock: &Clock,
+    go_on: &dyn Fn() -> bool,
+    mut ask: impl AsyncFnMut() -> Result<T>,
+) -> Result<T> {
+    let mut say_at = clock.now();
+    loop {
+        let error = match ask().await {
+            Err(error) if error.kind() == Kind::Transient && go_on() => error,
+            result => return result,
+        };
+        if say_at <= clock.now() {
+            tracing::warn!(%error, "waiting for the database");
+            say_at = clock.now() + i64::try_from(SAY_AGAIN.as_millis()).unwrap_or(i64::MAX);
+        }
+        clock.sleep(ASK_AGAIN).await;
+    }
+}
+
+/// How alike two names must be to be proposed (Jaro-Winkler).
+const ALIKE: f64 = 0.75;
+
+/// A connection and what the database says about a table.
+pub struct LiveTable<'a> {
+    /// The connection that the catalog was read with.
+    pub connection: Lease<'a>,
+    /// What the database says.
+    pub info: TableInfo,
+    /// Name of the table in the definition.
+    defined: &'a str,
+}
+
+impl<'a> LiveTable<'a> {
+    /// Connects and reads the catalog of `table`, which the definition calls `defined`.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Transient`] when the server is unreachable or busy;
+    /// [`crate::error::Kind::External`] when it refuses, or has no such table.
+    pub async fn open(
+        connections: &'a Connections,
+        table: &MysqlTable,
+        defined: &'a str,
+    ) -> Result<LiveTable<'a>> {
+        let in_table = |error: Error| error.context(&format!("table {defined}"));
+        let mut connection = connections.lease_at_start().await.map_err(in_table)?;
+        let read = TableInfo::read(&mut connection, table).await;
+        let info = read.map_err(|failure| in_table(connections.start_error(&failure)))?;
+        if info.columns.is_empty() {
+            let near = near_table(&mut connection, &info).await;
+            let database = connections.address();
+            let (schema, name) = (&info.schema, &info.name);
+            return Err(in_table(Error::external(format!(
+                "MySQL at {database} has no table `{schema}`.`{name}`{near}; \
+                 correct `table-name`, create the table, or grant the user access to it"
+            ))));
+        }
+        Ok(Self { connection, info, defined })
+    }
+
+    /// The live column of this name.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::External`] with the nearest name.
+    pub fn column(&self, name: &str) -> Result<&ColumnInfo> {
+        self.info.column(name).ok_or_else(|| {
+            let names: Vec<&str> = self.info.columns.iter().map(|column| column.name.as_str()).collect();
+            let hint = match nearest(name, &names) {
+                Some(near) => format!("; nearest is `{near}`"),
+                None => format!("; it has {}", names.join(", ")),
+            };
+            self.refusal(&format!("has no column `{name}`{hint}"))
+        })
+    }
+
+    /// The live column of this name, whose type must fit the declared one.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::External`] for a missing column, or one of a type that does not fit.
+    pub fn typed_column(
+        &self,
+        name: &str,
+        declared: &DataType,
+        fits: impl Fn(&ColumnInfo, &crate::model::Type) -> Result<(), &'static str>,
+    ) -> Result<&ColumnInfo> {
+        let column = self.column(name)?;
+        match fits(column, &declared.kind) {
+            Ok(()) => Ok(column),
+            Err(allowed) => Err(self.refusal(&format!(
+                "has column `{name}` as {}, which cannot be declared {}; declare it {allowed}",
+                column.column_type, declared.kind
+            ))),
+        }
+    }
+
+    /// An error about the live table.
+    #[must_use]
+    pub fn refusal(&self, what: &str) -> Error {
+        Error::external(format!("table {}: `{}`.`{}` {what}", self.defined, self.info.schema, self.info.name))
+    }
+}
+
+/// The most alike of `names`, if one is alike enough.
+#[must_use]
+pub fn nearest<'a>(name: &str, names: &[&'a str]) -> Option<&'a str> {
+    let likeness = |other: &str| strsim::jaro_winkler(&name.to_lowercase(), &other.to_lowercase());
+    let best = names.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
+    (likeness(best) >= ALIKE).then_some(*best)
+}
+
+async fn near_table(connection: &mut MySqlConnection, info: &TableInfo) -> String {
+    const TABLES: &str =
+        "SELECT CAST(table_name AS CHAR) FROM information_schema.tables WHERE table_schema = ?";
+    let rows = super::catalog::query_text(connection, TABLES, &[&info.schema]).await.unwrap_or_default();
+    let names: Vec<&str> = rows.iter().filter_map(|row| row.first()?.as_deref()).collect();
+    nearest(&info.name, &names).map(|near| format!("; nearest is `{near}`")).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearest;
+
+    #[test]
+    fn only_alike_names_are_proposed() {
+        let names = ["id", "customer_name", "created_at"];
+        assert_eq!(nearest("custmer_name", &names), Some("customer_name"));
+        assert_eq!(nearest("Customer_Name", &names), Some("customer_name"));
+        assert_eq!(nearest("zzz", &names), None);
+        assert_eq!(nearest("x", &[]), None);
+    }
+}

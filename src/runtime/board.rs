@@ -1,0 +1,171 @@
+//! What the threads of a running job put up for others to see.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::clock::Millis;
+use crate::model::TopicPartition;
+use crate::source::Restore;
+use crate::telemetry::Pulse;
+
+/// What the job is doing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum State {
+    /// Connecting and checking.
+    #[default]
+    Starting,
+    /// Joining the group, or rebuilding the state of assigned partitions.
+    Restoring,
+    /// Everything that is assigned is restored.
+    Running,
+    /// Asked to stop: finishing what was read.
+    Draining,
+    /// Over.
+    Stopped,
+}
+
+impl State {
+    /// The word in status and logs.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Starting => "starting",
+            Self::Restoring => "restoring",
+            Self::Running => "running",
+            Self::Draining => "draining",
+            Self::Stopped => "stopped",
+        }
+    }
+}
+
+/// Where an assigned partition stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartitionView {
+    /// Its name.
+    pub name: TopicPartition,
+    /// Next offset to read.
+    pub position: i64,
+    /// Committed offset of the group.
+    pub committed: Option<i64>,
+    /// One past the newest offset, as of the newest fetch.
+    pub end: Option<i64>,
+    /// Progress of the rebuild, until it is over.
+    pub restore: Option<Restore>,
+}
+
+impl PartitionView {
+    /// Records between our position and the end.
+    #[must_use]
+    pub fn lag(&self) -> Option<i64> {
+        self.end.map(|end| (end - self.position).max(0))
+    }
+}
+
+/// The source's part of the board.
+#[derive(Clone, Debug, Default)]
+pub struct SourceView {
+    /// What the job is doing.
+    pub state: State,
+    /// Assigned partitions.
+    pub partitions: Vec<PartitionView>,
+    /// Times that partitions were assigned, revoked and lost.
+    pub rebalances: [u64; 3],
+    /// Commits that were acknowledged, and that failed.
+    pub commits: [u64; 2],
+    /// When the last commit was acknowledged.
+    pub last_commit: Option<Millis>,
+    /// A shard's queue is full and nothing is read.
+    pub backpressured: bool,
+}
+
+/// A shard's part of the board.
+#[derive(Debug)]
+pub struct ShardView<C> {
+    pub(super) pulse: Arc<Pulse>,
+    pub(super) records: AtomicU64,
+    pub(super) queued: AtomicU64,
+    pub(super) busy_nanos: AtomicU64,
+    pub(super) counters: Mutex<Option<C>>,
+}
+
+impl<C> Default for ShardView<C> {
+    fn default() -> Self {
+        Self {
+            pulse: Arc::default(),
+            records: AtomicU64::new(0),
+            queued: AtomicU64::new(0),
+            busy_nanos: AtomicU64::new(0),
+            counters: Mutex::new(None),
+        }
+    }
+}
+
+impl<C: Clone> ShardView<C> {
+    /// Records handed to the shard.
+    #[must_use]
+    pub fn records(&self) -> u64 {
+        self.records.load(Ordering::Relaxed)
+    }
+
+    /// Batches that wait in its queue.
+    #[must_use]
+    pub fn queued(&self) -> u64 {
+        self.queued.load(Ordering::Relaxed)
+    }
+
+    /// Time it spent computing.
+    #[must_use]
+    pub fn busy(&self) -> Duration {
+        Duration::from_nanos(self.busy_nanos.load(Ordering::Relaxed))
+    }
+
+    /// Its newest counters.
+    #[must_use]
+    pub fn counters(&self) -> Option<C> {
+        lock(&self.counters).clone()
+    }
+}
+
+/// The whole board. One per process, made before the job is.
+#[derive(Debug)]
+pub struct Board<C> {
+    pub(super) source: Mutex<SourceView>,
+    pub(super) pulse: Pulse,
+    pub(super) shards: Vec<ShardView<C>>,
+}
+
+impl<C: Clone> Board<C> {
+    pub(super) fn new(shards: u16) -> Self {
+        let shards = (0..shards).map(|_| ShardView::default()).collect();
+        Self { source: Mutex::default(), pulse: Pulse::default(), shards }
+    }
+
+    /// The source's part, now.
+    #[must_use]
+    pub fn source(&self) -> SourceView {
+        lock(&self.source).clone()
+    }
+
+    /// The shards' parts.
+    #[must_use]
+    pub fn shards(&self) -> &[ShardView<C>] {
+        &self.shards
+    }
+
+    /// When each thread last showed that it lives.
+    #[must_use]
+    pub fn pulses(&self) -> Vec<(String, Millis)> {
+        let shards = self.shards.iter().enumerate();
+        let shards = shards.map(|(number, shard)| (format!("shard {number}"), shard.pulse.last()));
+        std::iter::once(("source".to_owned(), self.pulse.last())).chain(shards).collect()
+    }
+
+    pub(super) fn update(&self, change: impl FnOnce(&mut SourceView)) {
+        change(&mut lock(&self.source));
+    }
+}
+
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,366 @@
+//! `upsert-kafka` as a sink: batches of records into one producer, delivery reports counted per epoch.
+//!
+//! All shards share one producer, so that the records of a partition leave
+//! together whichever shard made them. Order per key holds because a key
+//! belongs to one shard, which hands its records over in order. A thread of
+//! its own receives the delivery reports.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use rdkafka::client::ClientContext;
+use rdkafka::config::RDKafkaLogLevel;
+use rdkafka::error::{KafkaError, RDKafkaErrorCode};
+use rdkafka::message::{DeliveryResult, OwnedHeaders};
+use rdkafka::producer::{BaseRecord, Producer, ProducerContext};
+
+use crate::clock::{Clock, Millis};
+use crate::error::{Error, Kind, Reason, Result};
+use crate::kafka::{self, BatchProducer, ClientErrors, Outgoing, Scratch, explain};
+use crate::model::{EncodedRecord, Epoch, OutputBatch, Payload, ShardId};
+use crate::plan::KafkaSink;
+
+use super::acks::{Acks, Deliveries, Ticket};
+use super::reduce::Buffer;
+use super::{Environment, Writer};
+
+/// Records that may wait in the producer before shards wait for room, below librdkafka's own
+/// bound (`queue.buffering.max.messages`), so that a full queue is met here, where a stop is seen.
+const IN_FLIGHT_MAX: i32 = 150_000;
+
+/// Bytes that may wait, likewise (`queue.buffering.max.kbytes`).
+const IN_FLIGHT_BYTES_MAX: u64 = 48 << 20;
+
+/// Wait for room, or for a delivery report: short against a batch's trip to the broker.
+const WAIT: Duration = Duration::from_millis(1);
+
+/// How long the report thread sleeps when there is nothing to report.
+const POLL: Duration = Duration::from_millis(100);
+
+/// How often the number of partitions is asked for again; Java's `metadata.max.age.ms`.
+const METADATA_AGE: Duration = Duration::from_secs(300);
+
+/// The topic, open for all shards.
+pub struct KafkaTopicSink {
+    shared: Arc<Shared>,
+    buffer: Option<(usize, Duration)>,
+    poller: Option<JoinHandle<()>>,
+}
+
+struct Shared {
+    topic: String,
+    producer: BatchProducer<Reports>,
+    partitions: AtomicI32,
+    errors: ClientErrors,
+    closing: AtomicBool,
+    clock: Clock,
+}
+
+/// Context of the producer: receives the delivery reports.
+struct Reports {
+    topic: String,
+    errors: ClientErrors,
+    /// By shard.
+    deliveries: Vec<Arc<Deliveries>>,
+    acks: Acks,
+}
+
+impl ClientContext for Reports {
+    fn log(&self, level: RDKafkaLogLevel, facility: &str, message: &str) {
+        self.errors.log(level, facility, message);
+    }
+
+    fn error(&self, error: KafkaError, reason: &str) {
+        self.errors.record(&error, reason);
+    }
+}
+
+impl ProducerContext for Reports {
+    type DeliveryOpaque = usize;
+
+    fn delivery(&self, result: &DeliveryResult<'_>, word: usize) {
+        match result {
+            Ok(_) => self.delivered(word),
+            Err((error, _)) => self.acks.failed(rejection(&self.topic, error)),
+        }
+    }
+}
+
+impl Reports {
+    fn delivered(&self, word: usize) {
+        let Ok(ticket) = Ticket::unpack(word) else { return };
+        if let Some(deliveries) = self.deliveries.get(usize::from(ticket.shard.0)) {
+            deliveries.delivered(ticket.slot, 1);
+        }
+    }
+}
+
+/// Why a record was refused, for the operator.
+fn rejection(topic: &str, error: &KafkaError) -> Error {
+    let refused = explain(&format!("writing to topic {topic}"), error);
+    match error.rdkafka_error_code() {
+        Some(RDKafkaErrorCode::MessageSizeTooLarge) => Error::new(
+            Kind::Data,
+            format!(
+                "{refused} ({}); raise max.message.bytes of the topic and properties.message.max.bytes",
+                Reason::SinkRejected
+            ),
+        ),
+        _ if refused.kind() == Kind::Transient => Error::new(Kind::External, refused.to_string()),
+        _ => refused,
+    }
+}
+
+impl KafkaTopicSink {
+    /// Connects and checks the topic.
+    ///
+    /// # Errors
+    /// The topic does not exist, or the cluster refuses.
+    pub fn open(table: &str, plan: &KafkaSink, environment: &Environment) -> Result<Self> {
+        let clock = &environment.clock;
+        let errors = ClientErrors::new(&format!("sink {table}"), clock.clone());
+        let admin = kafka::admin(&plan.client, errors.clone())?;
+        let go_on = || !environment.stopped();
+        let topic = kafka::wait_for(&errors, clock, &go_on, || kafka::check_topic(&admin, &plan.topic))
+            .map_err(|error| error.context(&format!("sink {table}")))?;
+        let shards = (0..environment.shards).map(ShardId);
+        let reports = Reports {
+            topic: plan.topic.clone(),
+            errors: errors.clone(),
+            deliveries: shards.map(|shard| Deliveries::new(shard, environment.acks.clone())).collect(),
+            acks: environment.acks.clone(),
+        };
+        let producer = kafka::producer(&plan.client, &environment.name)
+            .create_with_context(reports)
+            .map_err(|error| explain(&format!("sink {table}"), &error))?;
+        let shared = Arc::new(Shared {
+            topic: plan.topic.clone(),
+            producer: BatchProducer::new(producer, &plan.topic)?,
+            partitions: AtomicI32::new(i32::try_from(topic.partitions.len()).unwrap_or(i32::MAX)),
+            errors,
+            closing: AtomicBool::new(false),
+            clock: clock.clone(),
+        });
+        let poller = std::thread::Builder::new()
+            .name("sink-reports".to_owned())
+            .spawn({
+                let shared = Arc::clone(&shared);
+                move || poll_reports(&shared)
+            })
+            .map_err(|error| Error::bug(format!("starting a thread: {error}")))?;
+        Ok(Self { shared, buffer: plan.buffer, poller: Some(poller) })
+    }
+
+    /// The writer of one shard.
+    ///
+    /// # Errors
+    /// A shard that the environment did not announce (a bug).
+    pub fn writer(&self, shard: ShardId, environment: &Environment) -> Result<Box<dyn Writer>> {
+        let reports = self.shared.producer.producer().context();
+        let deliveries = reports.deliveries.get(usize::from(shard.0)).map(Arc::clone);
+        let writer = KafkaWriter {
+            shared: Arc::clone(&self.shared),
+            deliveries: deliveries.ok_or_else(|| Error::bug("a writer for an unknown shard"))?,
+            shard,
+            environment: environment.clone(),
+            epoch: Epoch(1),
+            scratch: Scratch::default(),
+        };
+        match self.buffer {
+            None => Ok(Box::new(writer)),
+            Some((rows, interval)) => Ok(Box::new(Buffered { writer, buffer: Buffer::new(rows, interval) })),
+        }
+    }
+}
+
+impl Drop for KafkaTopicSink {
+    fn drop(&mut self) {
+        self.shared.closing.store(true, Ordering::SeqCst);
+        if let Some(poller) = self.poller.take() {
+            let _ = poller.join();
+        }
+    }
+}
+
+fn poll_reports(shared: &Shared) {
+    let producer = shared.producer.producer();
+    let mut asked = shared.clock.now();
+    while !shared.closing.load(Ordering::SeqCst) {
+        producer.poll(POLL);
+        if let Some(error) = shared.errors.fatal() {
+            producer.context().acks.failed(error);
+        }
+        let age = i64::try_from(METADATA_AGE.as_millis()).unwrap_or(i64::MAX);
+        if age < shared.clock.now() - asked {
+            asked = shared.clock.now();
+            refresh_partitions(shared);
+        }
+    }
+}
+
+/// A topic that got more partitions is written to all of them, as by Java producers.
+fn refresh_partitions(shared: &Shared) {
+    let client = shared.producer.producer().client();
+    let Ok(metadata) = client.fetch_metadata(Some(&shared.topic), POLL * 10) else { return };
+    let count = metadata.topics().first().map_or(0, |topic| topic.partitions().len());
+    if let Ok(count) = i32::try_from(count)
+        && 0 < count
+    {
+        shared.partitions.store(count, Ordering::Relaxed);
+    }
+}
+
+/// One shard's end.
+struct KafkaWriter {
+    shared: Arc<Shared>,
+    deliveries: Arc<Deliveries>,
+    shard: ShardId,
+    environment: Environment,
+    /// The epoch that rows belong to now.
+    epoch: Epoch,
+    scratch: Scratch,
+}
+
+impl KafkaWriter {
+    /// Waits until the producer has room; false when the process stops meanwhile.
+    /// librdkafka tells the number of records that wait; their bytes follow from the size of ours.
+    fn wait_for_room(&self, record_bytes: u64) -> bool {
+        let by_bytes = IN_FLIGHT_BYTES_MAX / record_bytes.max(1);
+        let limit = i32::try_from(by_bytes).unwrap_or(i32::MAX).clamp(1, IN_FLIGHT_MAX);
+        while limit <= self.shared.producer.producer().in_flight_count() {
+            if self.environment.stopped() {
+                return false;
+            }
+            self.environment.clock.sleep_blocking(WAIT);
+        }
+        true
+    }
+
+    fn send(&mut self, arena: &[u8], records: &[EncodedRecord]) -> Result<()> {
+        let bytes = arena.len().checked_div(records.len()).unwrap_or(0);
+        if records.is_empty() || !self.wait_for_room(bytes as u64) {
+            return Ok(());
+        }
+        let plain = |record: &EncodedRecord| record.timestamp.is_none() && record.headers.is_none();
+        for run in records.chunk_by(|a, b| plain(a) == plain(b)) {
+            if run.first().is_some_and(plain) {
+                self.send_batch(arena, run)?;
+            } else {
+                run.iter().try_for_each(|record| self.send_one(arena, record))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn send_batch(&mut self, arena: &[u8], records: &[EncodedRecord]) -> Result<()> {
+        let partitions = self.shared.partitions.load(Ordering::Relaxed);
+        let slot = Deliveries::slot_of(self.epoch);
+        let ticket = Ticket { shard: self.shard, slot }.pack();
+        let outgoing = records.iter().map(|record| {
+            let key = record.key.of(arena);
+            let value = record.value.map(|value| value.of(arena));
+            Outgoing { key, value, partition: kafka::partition_of(key, partitions) }
+        });
+        self.deliveries.sent(slot, records.len() as u64);
+        self.shared
+            .producer
+            .send(outgoing, ticket, &mut self.scratch)
+            .map_err(|(_, error)| rejection(&self.shared.topic, &error))
+    }
+
+    /// The batch call knows neither headers nor timestamps.
+    fn send_one(&mut self, arena: &[u8], record: &EncodedRecord) -> Result<()> {
+        let partitions = self.shared.partitions.load(Ordering::Relaxed);
+        let slot = Deliveries::slot_of(self.epoch);
+        let ticket = Ticket { shard: self.shard, slot }.pack();
+        let key = record.key.of(arena);
+        let mut message = BaseRecord::<[u8], [u8], usize>::with_opaque_to(&self.shared.topic, ticket)
+            .partition(kafka::partition_of(key, partitions))
+            .key(key);
+        message.payload = record.value.map(|value| value.of(arena));
+        message.timestamp = record.timestamp;
+        message.headers = record.headers.as_deref().map(native_headers);
+        self.deliveries.sent(slot, 1);
+        loop {
+            match self.shared.producer.producer().send(message) {
+                Ok(()) => return Ok(()),
+                Err((error, back)) => {
+                    if error.rdkafka_error_code() != Some(RDKafkaErrorCode::QueueFull) {
+                        return Err(rejection(&self.shared.topic, &error));
+                    }
+                    if self.environment.stopped() {
+                        return Ok(());
+                    }
+                    self.environment.clock.sleep_blocking(WAIT);
+                    message = back;
+                }
+            }
+        }
+    }
+}
+
+fn native_headers(headers: &[crate::model::Header]) -> OwnedHeaders {
+    headers.iter().fold(OwnedHeaders::new_with_capacity(headers.len()), |list, header| {
+        list.insert(rdkafka::message::Header { key: &header.key, value: header.value.as_deref() })
+    })
+}
+
+impl Writer for KafkaWriter {
+    fn write(&mut self, batch: OutputBatch) -> Result<()> {
+        match &batch.payload {
+            Payload::Records(records) => self.send(&batch.arena, records),
+            _ => Err(Error::bug("the Kafka sink was given no records")),
+        }
+    }
+
+    fn end_epoch(&mut self, epoch: Epoch) -> Result<()> {
+        self.deliveries.end(epoch);
+        self.epoch = Epoch(epoch.0 + 1);
+        Ok(())
+    }
+}
+
+/// A writer behind [`Buffer`].
+struct Buffered {
+    writer: KafkaWriter,
+    buffer: Buffer,
+}
+
+impl Buffered {
+    fn flush(&mut self) -> Result<()> {
+        self.buffer.flush().map_or(Ok(()), |batch| self.writer.write(batch))
+    }
+}
+
+impl Writer for Buffered {
+    fn write(&mut self, batch: OutputBatch) -> Result<()> {
+        let Payload::Records(records) = &batch.payload else {
+            return Err(Error::bug("the Kafka sink was given no records"));
+        };
+        let now = self.writer.environment.clock.now();
+        for record in records {
+            if let Some(full) = self.buffer.add(record, &batch.arena, now) {
+                self.writer.write(full)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn end_epoch(&mut self, epoch: Epoch) -> Result<()> {
+        self.flush()?;
+        self.writer.end_epoch(epoch)
+    }
+
+    fn deadline(&self) -> Option<Millis> {
+        self.buffer.deadline()
+    }
+
+    fn tick(&mut self, now: Millis) -> Result<()> {
+        if self.buffer.deadline().is_some_and(|deadline| deadline <= now) {
+            self.flush()?;
+        }
+        Ok(())
+    }
+}

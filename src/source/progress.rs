@@ -1,0 +1,192 @@
+//! Where one partition stands: pure bookkeeping of positions, silence, restore and end.
+
+/// Progress of a rebuild, in offsets: an upper bound of records, since compacted topics have gaps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Restore {
+    /// Offsets read so far.
+    pub done: i64,
+    /// Offsets to read in all.
+    pub total: i64,
+}
+
+/// What to do with a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Take {
+    /// Hand it over; silent ones rebuild state.
+    Row { silent: bool },
+    /// Seen before, or at or after the stop offset.
+    Ignore,
+    /// A record before it may have been skipped: read again from our position.
+    Rewind,
+}
+
+/// One assigned partition.
+#[derive(Clone, Debug)]
+pub(super) struct Progress {
+    /// Where reading began.
+    start: i64,
+    /// Next offset to hand over.
+    next: i64,
+    /// Records below are silent.
+    silent_below: i64,
+    /// Where to end, exclusive.
+    stop: Option<i64>,
+    restoring: bool,
+    ended: bool,
+    /// An event that is no record came at `next`; librdkafka may have counted it as one.
+    suspect: bool,
+}
+
+impl Progress {
+    /// Reading begins at `start`; records below `silent_below` are silent.
+    pub(super) fn new(start: i64, silent_below: i64, stop: Option<i64>) -> Self {
+        let mut progress = Self {
+            start,
+            next: start,
+            silent_below,
+            stop,
+            restoring: start < silent_below,
+            ended: false,
+            suspect: false,
+        };
+        progress.ended = stop.is_some_and(|stop| stop <= start);
+        progress
+    }
+
+    pub(super) fn record(&mut self, offset: i64) -> Take {
+        if self.ended || offset < self.next {
+            return Take::Ignore;
+        }
+        if self.suspect && self.next < offset {
+            self.suspect = false;
+            return Take::Rewind;
+        }
+        self.suspect = false;
+        if let Some(stop) = self.stop.filter(|stop| *stop <= offset) {
+            self.reach(stop);
+            return Take::Ignore;
+        }
+        self.reach(offset + 1);
+        Take::Row { silent: offset < self.silent_below }
+    }
+
+    /// The end of the log is at `offset`: there is no record between our position and it.
+    pub(super) fn end_of_partition(&mut self, offset: i64) {
+        self.suspect = true;
+        self.restoring = false;
+        self.reach(self.stop.map_or(offset, |stop| stop.min(offset)));
+    }
+
+    /// Something else that is no record came.
+    pub(super) fn disturbed(&mut self) {
+        self.suspect = true;
+    }
+
+    /// Records below `low` are gone from the log.
+    pub(super) fn skip_to(&mut self, low: i64) {
+        self.suspect = false;
+        self.reach(low);
+    }
+
+    fn reach(&mut self, next: i64) {
+        self.next = self.next.max(next);
+        self.ended = self.stop.is_some_and(|stop| stop <= self.next);
+        self.restoring = self.restoring && !self.ended && self.next < self.silent_below;
+    }
+
+    pub(super) fn next(&self) -> i64 {
+        self.next
+    }
+
+    pub(super) fn is_ended(&self) -> bool {
+        self.ended
+    }
+
+    pub(super) fn restore(&self) -> Option<Restore> {
+        let total = self.silent_below - self.start;
+        self.restoring.then_some(Restore { done: self.next - self.start, total })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROW: Take = Take::Row { silent: false };
+    const SILENT: Take = Take::Row { silent: true };
+
+    #[test]
+    fn records_below_the_committed_offset_are_silent() {
+        let mut p = Progress::new(0, 2, None);
+        assert_eq!(p.restore(), Some(Restore { done: 0, total: 2 }));
+        assert_eq!(p.record(0), SILENT);
+        assert_eq!(p.restore(), Some(Restore { done: 1, total: 2 }));
+        assert_eq!(p.record(1), SILENT);
+        assert_eq!(p.restore(), None);
+        assert_eq!(p.record(2), ROW);
+    }
+
+    #[test]
+    fn gaps_do_not_stop_a_restore() {
+        let mut compacted = Progress::new(0, 5, None);
+        assert_eq!(compacted.record(1), SILENT);
+        assert_eq!(compacted.record(7), ROW);
+        assert_eq!(compacted.restore(), None);
+        let mut marker_at_the_end = Progress::new(0, 5, None);
+        assert_eq!(marker_at_the_end.record(3), SILENT);
+        marker_at_the_end.end_of_partition(5);
+        assert_eq!((marker_at_the_end.restore(), marker_at_the_end.next()), (None, 5));
+        let mut emptied = Progress::new(0, 5, None);
+        emptied.end_of_partition(5);
+        assert_eq!(emptied.restore(), None);
+    }
+
+    #[test]
+    fn nothing_is_handed_over_twice() {
+        let mut p = Progress::new(0, 0, None);
+        assert_eq!(
+            [0, 1, 0, 1, 2].map(|offset| p.record(offset)),
+            [ROW, ROW, Take::Ignore, Take::Ignore, ROW]
+        );
+    }
+
+    /// librdkafka's position moves past the end-of-partition event as if it were a record.
+    #[test]
+    fn a_record_skipped_after_an_event_is_fetched_again() {
+        let mut p = Progress::new(0, 0, None);
+        p.record(0);
+        p.end_of_partition(1);
+        assert_eq!(p.record(2), Take::Rewind);
+        assert_eq!(p.next(), 1);
+        assert_eq!(p.record(1), ROW);
+        assert_eq!(p.record(2), ROW);
+    }
+
+    #[test]
+    fn a_real_gap_after_an_event_is_taken_the_second_time() {
+        let mut p = Progress::new(0, 0, None);
+        p.record(0);
+        p.disturbed();
+        assert_eq!(p.record(2), Take::Rewind);
+        assert_eq!(p.record(2), ROW);
+    }
+
+    #[test]
+    fn stop_offsets_are_exclusive_and_reached_through_gaps() {
+        let mut p = Progress::new(0, 0, Some(2));
+        assert_eq!([p.record(0), p.record(1)], [ROW, ROW]);
+        assert!(p.is_ended());
+        assert_eq!(p.record(2), Take::Ignore);
+        let mut gap = Progress::new(0, 0, Some(2));
+        assert_eq!(gap.record(0), ROW);
+        assert!(!gap.is_ended());
+        assert_eq!(gap.record(4), Take::Ignore);
+        assert_eq!((gap.is_ended(), gap.next()), (true, 2));
+        let mut end = Progress::new(0, 0, Some(2));
+        end.end_of_partition(1);
+        assert!(!end.is_ended());
+        end.end_of_partition(3);
+        assert_eq!((end.is_ended(), end.next()), (true, 2));
+        assert!(Progress::new(5, 0, Some(5)).is_ended());
+    }
+}

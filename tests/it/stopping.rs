@@ -1,0 +1,147 @@
+//! How a job ends: drained, given up, or aborted.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use crate::database::Database;
+use crate::proxy::Proxy;
+use crate::replica::Replica;
+use crate::topic::Writer;
+use crate::{stack, topic};
+
+/// A job with one lookup, from a topic to a topic; the database is behind a proxy.
+struct World {
+    folder: tempfile::TempDir,
+    source: String,
+    sink: String,
+    definition: PathBuf,
+    proxy: Proxy,
+    _database: Database,
+}
+
+impl World {
+    fn new(name: &str) -> Self {
+        let (source, sink) = (topic::unique(name), topic::unique(&format!("{name}-sink")));
+        topic::create(&source, 2);
+        topic::create(&sink, 2);
+        let database = Database::new(&name.replace('-', "_"));
+        database.run("CREATE TABLE users (id INT PRIMARY KEY, name VARCHAR(20))");
+        database.run("INSERT INTO users VALUES (0, 'zero'), (1, 'one')");
+        let proxy = Proxy::new(&stack::mysql());
+        let kafka = stack::kafka();
+        let text = format!(
+            "name: {source}
+tables:
+  src:
+    connector: upsert-kafka
+    topic: {source}
+    properties.bootstrap.servers: {kafka}
+    properties.session.timeout.ms: 6000
+    key.format: json
+    value.format: json
+    columns: [id INT NOT NULL, user_id INT, PRIMARY KEY (id) NOT ENFORCED]
+  users:
+    connector: mysql
+    url: mysql://127.0.0.1:{}/{}
+    username: root
+    password: ''
+    table-name: users
+    columns: [id INT, name STRING, PRIMARY KEY (id) NOT ENFORCED]
+    lookup.cache: NONE
+  out:
+    connector: upsert-kafka
+    topic: {sink}
+    properties.bootstrap.servers: {kafka}
+    key.format: json
+    value.format: json
+    columns: [id INT NOT NULL, name STRING, PRIMARY KEY (id) NOT ENFORCED]
+pipeline:
+  from: src
+  lookup: [{{table: users, as: u, condition: u.id = src.user_id}}]
+  select: [src.id, u.name]
+  into: out
+options: {{commit.interval: 60 s, parallelism: 2}}
+",
+            proxy.port(),
+            database.name
+        );
+        let folder = tempfile::tempdir().expect("folder");
+        let definition = folder.path().join("definition.yaml");
+        std::fs::write(&definition, text).expect("definition");
+        Self { folder, source, sink, definition, proxy, _database: database }
+    }
+
+    fn start(&self, name: &str) -> Replica {
+        let timeout = [("LOOKASIDE__SHUTDOWN__TIMEOUT", "2 s")];
+        let mut replica = Replica::start_with(self.folder.path(), name, &self.definition, &timeout);
+        replica.wait_ready();
+        replica
+    }
+
+    fn send(&self, ids: std::ops::Range<i32>) {
+        let writer = Writer::new(&self.source);
+        for id in ids {
+            writer
+                .send(&format!("{{\"id\":{id}}}"), Some(&format!("{{\"id\":{id},\"user_id\":{}}}", id % 2)));
+        }
+        writer.flush();
+    }
+
+    fn wait_for_rows(&self, count: usize) {
+        let deadline = Instant::now() + Duration::from_secs(30);
+        while topic::read_all(&self.sink).len() < count {
+            assert!(Instant::now() < deadline, "{} of {count} rows", topic::read_all(&self.sink).len());
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+}
+
+/// The interval of commits is a minute: only the drain can have committed.
+#[test]
+fn a_job_that_is_asked_to_stop_commits_what_it_read_and_repeats_nothing() {
+    let world = World::new("drain");
+    let mut first = world.start("first");
+    world.send(0..500);
+    world.wait_for_rows(500);
+    first.signal("TERM");
+    assert_eq!(first.wait_exit(Duration::from_secs(15)).code(), Some(0), "{}", first.log_text());
+    let mut second = world.start("second");
+    world.send(500..600);
+    world.wait_for_rows(600);
+    second.signal("INT");
+    assert_eq!(second.wait_exit(Duration::from_secs(15)).code(), Some(0), "{}", second.log_text());
+    assert_eq!(topic::read_all(&world.sink).len(), 600);
+}
+
+#[test]
+fn a_drain_that_takes_too_long_ends_and_loses_nothing() {
+    let world = World::new("give-up");
+    let mut first = world.start("first");
+    world.proxy.stall();
+    world.send(0..50);
+    std::thread::sleep(Duration::from_secs(1));
+    first.signal("TERM");
+    let asked = Instant::now();
+    assert_eq!(first.wait_exit(Duration::from_secs(20)).code(), Some(0), "{}", first.log_text());
+    assert!(Duration::from_secs(2) <= asked.elapsed(), "it drains as long as it may");
+    assert!(first.log_text().contains("draining took too long"), "{}", first.log_text());
+    assert_eq!(topic::read_all(&world.sink).len(), 0);
+    world.proxy.forward();
+    let mut second = world.start("second");
+    world.wait_for_rows(50);
+    second.signal("TERM");
+    assert_eq!(second.wait_exit(Duration::from_secs(15)).code(), Some(0), "{}", second.log_text());
+}
+
+#[test]
+fn a_second_signal_ends_the_process_at_once() {
+    let world = World::new("abort");
+    let mut replica = world.start("replica");
+    world.proxy.stall();
+    world.send(0..50);
+    std::thread::sleep(Duration::from_secs(1));
+    replica.signal("TERM");
+    std::thread::sleep(Duration::from_millis(300));
+    replica.signal("TERM");
+    assert_eq!(replica.wait_exit(Duration::from_secs(1)).code(), Some(130), "{}", replica.log_text());
+}
