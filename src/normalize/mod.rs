@@ -209,11 +209,21 @@ impl Normalizer {
         self.bundle.as_ref().and_then(Bundle::deadline)
     }
 
-    /// Looks for the entry of a packed key.
-    #[must_use]
-    pub fn locate(&self, key: &[u8]) -> Located {
-        let hash = self.state.hash(key);
-        Located { hash, place: self.state.find(StateKey { hash, bytes: key }) }
+    /// Hashes the packed keys of some rows and fetches their entries from memory, all of them together.
+    pub fn locate<'a>(
+        &self,
+        keys: impl Iterator<Item = &'a [u8]>,
+        located: &mut Vec<Located>,
+        places: &mut Vec<Place>,
+    ) {
+        located.clear();
+        located.extend(keys.map(|key| {
+            let hash = self.state.hash(key);
+            Located { hash, place: self.state.guess(hash) }
+        }));
+        places.clear();
+        places.extend(located.iter().filter_map(|located| located.place));
+        self.state.fetch(places);
     }
 
     fn apply(&mut self, arrival: Arrival, now: Millis, out: &mut Changes) -> Result<(), RowFault> {
