@@ -72,8 +72,6 @@ pub struct Change {
     pub after: Option<Slice>,
     /// The row before, where emission may need it: of deletes, and where it is not known what was sent.
     pub before: Option<Slice>,
-    /// Whether a row went before.
-    pub is_update: bool,
     /// What was sent before does not count: the state had expired.
     pub fresh: bool,
     /// It is not known what was sent for the row before; a sink that needs old rows looks `before` up again.
@@ -92,7 +90,6 @@ impl Change {
             place: None,
             after: Some(row),
             before: None,
-            is_update: false,
             fresh: false,
             doubt: false,
             origin,
@@ -266,8 +263,7 @@ impl Normalizer {
         };
         self.count(decision);
         let after = (decision != Decision::Delete).then_some(row);
-        let is_update = decision == Decision::Update;
-        out.list.push(Change { key, hash, place, after, before, is_update, fresh: expired, doubt, origin });
+        out.list.push(Change { key, hash, place, after, before, fresh: expired, doubt, origin });
         Ok(())
     }
 
