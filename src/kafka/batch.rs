@@ -40,7 +40,7 @@ use crate::model::Header;
 
 /// Most messages that one read returns: enough that the cost of the call vanishes,
 /// few enough that a batch is handled within about a millisecond.
-pub const MESSAGES_PER_READ: usize = 512;
+pub const MESSAGES_PER_READ: usize = 2_000;
 
 /// `RD_KAFKA_PARTITION_UA`, a macro in C: each message names its own partition.
 const PARTITION_UNASSIGNED: i32 = -1;
