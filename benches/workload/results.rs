@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::{Value, json};
@@ -70,10 +71,10 @@ struct Machine {
 }
 
 impl Machine {
-    fn here() -> Self {
+    fn here(root: &Path) -> Self {
         let cpus = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let model = cpus.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
-        let git = Command::new("git").args(["rev-parse", "--short", "HEAD"]).output();
+        let git = Command::new("git").arg("-C").arg(root).args(["rev-parse", "--short", "HEAD"]).output();
         let revision =
             git.map(|out| String::from_utf8_lossy(&out.stdout).trim().to_owned()).unwrap_or_default();
         Self {
@@ -89,7 +90,7 @@ impl<'a> Results<'a> {
     /// Nothing measured yet.
     pub fn new(settings: &'a Settings) -> Self {
         let date = jiff::Zoned::now().strftime("%Y-%m-%d").to_string();
-        Self { settings, figures: Default::default(), date, machine: Machine::here() }
+        Self { settings, figures: Default::default(), date, machine: Machine::here(&settings.root) }
     }
 
     /// The figures of a contestant, to add to.
@@ -117,7 +118,7 @@ impl<'a> Results<'a> {
         let complete = self.get(Contestant::CopyLoop).has_both_sizes()
             && self.get(Contestant::Lookaside).has_both_sizes()
             && !self.failed();
-        if self.settings.full_size && complete {
+        if self.settings.publishable && complete {
             let path = self.settings.root.join("benches/RESULTS.md");
             let text = fs::read_to_string(&path)?;
             let (head, rest) = text.split_once(BEGIN).ok_or("RESULTS.md has lost its markers")?;

@@ -21,6 +21,8 @@ use crate::contestants::Contestant;
 
 /// Rows of the two sizes whose difference is the marginal cost.
 const SIZES: (u64, u64) = (1_000_000, 4_000_000);
+/// Length of the latency run.
+const LATENCY_SECONDS: u64 = 60;
 
 /// A run of the benchmark.
 pub struct Settings {
@@ -32,8 +34,9 @@ pub struct Settings {
     pub contestants: Vec<Contestant>,
     /// Rows of the small and of the large run.
     pub sizes: (u64, u64),
-    /// Whether these are the sizes that published results stand on.
-    pub full_size: bool,
+    /// Whether this is a run that published results may stand on: full sizes, full latency run, the program just
+    /// built.
+    pub publishable: bool,
     /// Runs per contestant and size.
     pub repeats: usize,
     /// Length of the latency run.
@@ -62,15 +65,17 @@ impl Settings {
                 sizes(&text).ok_or("BENCH_SMALL must be two growing numbers, as in 100000,400000")?
             }
         };
+        let latency_seconds = number("BENCH_LATENCY_SECONDS", LATENCY_SECONDS)?;
+        let other = variable("BENCH_LOOKASIDE");
         let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
         Ok(Self {
             kafka: server("LOOKASIDE_TEST_KAFKA")?,
             mysql: server("LOOKASIDE_TEST_MYSQL")?,
             contestants: contestants()?,
             sizes,
-            full_size: sizes == SIZES,
+            publishable: sizes == SIZES && LATENCY_SECONDS <= latency_seconds && other.is_none(),
             repeats: number("BENCH_REPEATS", 1)?.max(1) as usize,
-            latency_seconds: number("BENCH_LATENCY_SECONDS", 60)?,
+            latency_seconds,
             latency_rate: number("BENCH_LATENCY_RATE", 10_000)?.max(1),
             flink_heap: variable("BENCH_FLINK_HEAP").unwrap_or("4g".to_owned()),
             lookaside: variable("BENCH_LOOKASIDE")

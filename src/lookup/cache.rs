@@ -87,6 +87,13 @@ pub(super) enum Probe {
     },
 }
 
+/// A packed key and its hash in this cache.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StoredKey<'a> {
+    pub key: &'a [u8],
+    pub hash: u64,
+}
+
 /// Times after which an answer is not good any more.
 #[derive(Clone, Copy, Debug)]
 struct Expiry {
@@ -151,10 +158,27 @@ impl PartialCache {
         }
     }
 
+    /// Hash of a packed key.
+    pub fn hash(&self, key: &[u8]) -> u64 {
+        self.hasher.hash_one(key)
+    }
+
+    /// Touches the entries under these hashes, each level of all of them before the next level of the first,
+    /// so that the processor fetches many from memory at a time.
+    pub fn fetch(&self, hashes: impl Iterator<Item = u64>, places: &mut Vec<usize>) {
+        places.clear();
+        places.extend(hashes.filter_map(|hash| self.index.place(hash)));
+        let answers = || places.iter().filter_map(|&place| self.index.answer(place));
+        let rows: usize = answers().map(|answer| answer.rows.len()).sum();
+        let bytes: usize =
+            answers().filter_map(|answer| answer.rows.first()?.first()).map(|&b| usize::from(b)).sum();
+        std::hint::black_box(rows ^ bytes);
+    }
+
     /// Looks a key up. `run` is the number of the batch that asks, not 0; if it has not got the answer yet,
     /// it will keep it under the number `next`.
-    pub fn probe(&mut self, key: &[u8], run: u64, next: u32, now: Millis) -> Probe {
-        let hash = self.hasher.hash_one(key);
+    pub fn probe(&mut self, stored: StoredKey<'_>, run: u64, next: u32, now: Millis) -> Probe {
+        let StoredKey { key, hash } = stored;
         let is_exact = self.keys < EXACT_BELOW;
         let is_tight = is_exact || self.keys - self.keys / 8 <= self.index.len() as u64;
         let Some(slot) = self.index.find(hash, key) else { return Probe::Miss { expired: false } };
@@ -215,6 +239,13 @@ mod tests {
         missing_key_ttl: None,
     };
 
+    fn probe(cache: &mut PartialCache, key: &str, (run, next): (u64, u32), now: Millis) -> Probe {
+        let key = key.as_bytes();
+        let stored = StoredKey { key, hash: cache.hash(key) };
+        cache.fetch([stored.hash].into_iter(), &mut Vec::new());
+        cache.probe(stored, run, next, now)
+    }
+
     fn answer(key: &str, rows: usize, now: Millis) -> Arc<Answer> {
         let rows = (0..rows).map(|_| Arc::from(&b"row"[..])).collect();
         Arc::new(Answer::new(key.as_bytes(), rows, now))
@@ -226,7 +257,7 @@ mod tests {
     }
 
     fn hits(cache: &mut PartialCache, key: &str, now: Millis) -> bool {
-        matches!(cache.probe(key.as_bytes(), 1, 0, now), Probe::Hit(_) | Probe::Known(..))
+        matches!(probe(cache, key, (1, 0), now), Probe::Hit(_) | Probe::Known(..))
     }
 
     /// Flink: `DefaultLookupCacheTest`, expire after write.
@@ -236,8 +267,8 @@ mod tests {
         let mut cache = PartialCache::new(&plan, 1);
         put(&mut cache, "a", 1, 0);
         assert!(hits(&mut cache, "a", 50) && hits(&mut cache, "a", 99));
-        assert!(matches!(cache.probe(b"a", 1, 0, 100), Probe::Miss { expired: true }));
-        assert!(matches!(cache.probe(b"a", 1, 0, 100), Probe::Miss { expired: false }));
+        assert!(matches!(probe(&mut cache, "a", (1, 0), 100), Probe::Miss { expired: true }));
+        assert!(matches!(probe(&mut cache, "a", (1, 0), 100), Probe::Miss { expired: false }));
     }
 
     /// Flink: `DefaultLookupCacheTest`, expire after access.
@@ -290,9 +321,9 @@ mod tests {
     fn a_batch_that_has_an_answer_is_told_its_number() {
         let mut cache = PartialCache::new(&UNBOUNDED, 1);
         put(&mut cache, "a", 1, 0);
-        assert!(matches!(cache.probe(b"a", 7, 3, 0), Probe::Hit(_)));
-        assert!(matches!(cache.probe(b"a", 7, 4, 0), Probe::Known(3, false)));
-        assert!(matches!(cache.probe(b"a", 8, 0, 0), Probe::Hit(_)), "another batch has not got it");
+        assert!(matches!(probe(&mut cache, "a", (7, 3), 0), Probe::Hit(_)));
+        assert!(matches!(probe(&mut cache, "a", (7, 4), 0), Probe::Known(3, false)));
+        assert!(matches!(probe(&mut cache, "a", (8, 0), 0), Probe::Hit(_)), "another batch has not got it");
     }
 
     #[test]
@@ -314,7 +345,7 @@ mod tests {
         let mut cache = PartialCache::new(&UNBOUNDED, 1);
         put(&mut cache, "a", 1, 0);
         put(&mut cache, "a", 3, 1);
-        let Probe::Hit(answer) = cache.probe(b"a", 1, 0, 1) else { panic!("no answer") };
+        let Probe::Hit(answer) = probe(&mut cache, "a", (1, 0), 1) else { panic!("no answer") };
         assert_eq!((answer.rows.len(), cache.len()), (3, 1));
     }
 }

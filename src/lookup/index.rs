@@ -47,6 +47,16 @@ impl Index {
         self.slots.find_mut(hash, |slot| slot.hash == hash && *slot.answer.key == *key)
     }
 
+    /// Where an answer with this hash stands.
+    pub fn place(&self, hash: u64) -> Option<usize> {
+        self.slots.find_bucket_index(hash, |slot| slot.hash == hash)
+    }
+
+    /// The answer at a place.
+    pub fn answer(&self, place: usize) -> Option<&Answer> {
+        self.slots.get_bucket(place).map(|slot| &*slot.answer)
+    }
+
     /// Keeps an answer in place of an older one of its key.
     pub fn put(&mut self, hash: u64, answer: &Arc<Answer>, now: Millis) {
         let slot = Slot { hash, answer: answer.clone(), run: 0, number: 0, touched: now };

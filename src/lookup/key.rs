@@ -7,7 +7,7 @@
 use bumpalo::Bump;
 
 use crate::error::RowFault;
-use crate::expr::Expression;
+use crate::expr::{Columns, Expression};
 use crate::model::{Datum, Decimal, RowLayout, Type, Value};
 use crate::plan::{Comparison, JoinedRow, KeySource, LookupPlan};
 
@@ -30,6 +30,8 @@ struct Part {
 
 #[derive(Debug)]
 enum Source {
+    /// Nothing but a column of the joined row: read without the expression around it.
+    Column(usize),
     Stream(Expression),
     Constant(Value),
 }
@@ -41,7 +43,10 @@ impl KeyBuilder {
         let mut parts = Vec::with_capacity(plan.key.len());
         for part in &plan.key {
             let source = match &part.source {
-                KeySource::Stream(expression) => Source::Stream(expression.clone()),
+                KeySource::Stream(expression) => match expression.as_column() {
+                    Some(at) => Source::Column(at),
+                    None => Source::Stream(expression.clone()),
+                },
                 KeySource::Constant(expression) => {
                     let none: [Datum<'_>; 0] = [];
                     let value = expression.eval(&none[..], &bump).map_err(|e| fault_in(&plan.table, e))?;
@@ -62,6 +67,7 @@ impl KeyBuilder {
         let key = bump.alloc_slice_fill_copy(self.parts.len(), Datum::Null);
         for (part, slot) in self.parts.iter().zip(key.iter_mut()) {
             let value = match &part.source {
+                Source::Column(at) => row.datum(*at),
                 Source::Stream(expression) => {
                     expression.eval(row, bump).map_err(|e| fault_in(&self.table, e))?
                 }

@@ -39,13 +39,44 @@ use crate::clock::Millis;
 use crate::error::{Result, RowFault};
 use crate::expr::EvalError;
 use crate::keygroup::KeyGroups;
-use crate::model::ShardId;
+use crate::model::{ShardId, Slice};
 use crate::plan::{JoinKind, JoinedLayout, JoinedRow, Plan};
 
 use batch::{Asked, Row};
 use exchange::{Gather, Served};
 use requests::Waiter;
 use step::{Asking, Question, Step};
+
+/// Rows whose cache entries are fetched from memory together. A fetch takes as long as a hundred
+/// instructions or two, and a processor has ten to twenty of them under way at a time; what was fetched must
+/// still be near when it is looked at.
+const WINDOW: usize = 64;
+
+/// What a row of the window asks for.
+#[derive(Debug)]
+enum Wanted {
+    /// Nothing more: it makes no call.
+    Asked(Asked),
+    Key(WantedKey),
+}
+
+#[derive(Debug)]
+struct WantedKey {
+    bytes: Slice,
+    hash: u64,
+    /// Another shard has the key's entry.
+    owner: Option<ShardId>,
+}
+
+impl Wanted {
+    /// Hash of a key that is looked up in this shard.
+    fn hash(&self) -> Option<u64> {
+        match self {
+            Self::Key(WantedKey { hash, owner: None, .. }) => Some(*hash),
+            Self::Key(_) | Self::Asked(_) => None,
+        }
+    }
+}
 
 /// An answer for a batch of this shard.
 #[derive(Debug)]
@@ -72,7 +103,10 @@ pub struct Lookups {
     /// Numbers batches, questions and statements.
     next: u64,
     scratch: Bump,
-    key: Vec<u8>,
+    /// Packed keys of a window of rows, what each row wants, and where the cache has it.
+    keys: Vec<u8>,
+    window: Vec<Wanted>,
+    places: Vec<usize>,
     rows: Vec<Row>,
     dimensions: Vec<DimensionRef>,
 }
@@ -94,7 +128,9 @@ impl Lookups {
             outgoing: Vec::new(),
             next: 1,
             scratch: Bump::new(),
-            key: Vec::new(),
+            keys: Vec::new(),
+            window: Vec::new(),
+            places: Vec::new(),
             rows: Vec::new(),
             dimensions: Vec::new(),
         })
@@ -136,22 +172,36 @@ impl Lookups {
         }
     }
 
-    /// Asks for the keys of all rows at the batch's current step.
+    /// Asks for the keys of all rows at the batch's current step, a window of rows at a time: their keys are
+    /// built, then the cache entries of all of them are fetched from memory together, then they are looked at.
     fn ask(&mut self, batch: &mut JoinBatch, arena: &[u8], now: Millis) {
         let run = self.next;
         self.next += 1;
-        for at in 0..batch.len() {
-            let asked = match self.ask_row(batch, at, arena, (run, now)) {
-                Ok(asked) => asked,
-                Err(fault) => {
-                    batch.faults.push((batch.source(at).unwrap_or_default(), fault));
-                    Asked::Faulty
+        let mut window = std::mem::take(&mut self.window);
+        for first in (0..batch.len()).step_by(WINDOW) {
+            let rows = first..batch.len().min(first + WINDOW);
+            self.keys.clear();
+            window.clear();
+            window.extend(rows.clone().map(|at| self.wanted(batch, at, arena)));
+            if let Some(step) = self.steps.get(batch.step) {
+                step.fetch(window.iter().filter_map(Wanted::hash), &mut self.places);
+            }
+            for (at, wanted) in rows.zip(&window) {
+                let asked = match wanted {
+                    Wanted::Asked(asked) => *asked,
+                    Wanted::Key(key) => self.ask_key(batch, key, (run, now)),
+                };
+                if let Some(row) = batch.rows.get_mut(at) {
+                    row.asked = asked;
                 }
-            };
-            if let Some(row) = batch.rows.get_mut(at) {
-                row.asked = asked;
             }
         }
+        self.window = window;
+        self.send_questions(batch);
+    }
+
+    /// Questions to other shards leave, one per owner.
+    fn send_questions(&mut self, batch: &JoinBatch) {
         for mut group in self.gather.take() {
             let id = self.next;
             self.next += 1;
@@ -161,55 +211,60 @@ impl Lookups {
         }
     }
 
-    fn ask_row(
-        &mut self,
-        batch: &mut JoinBatch,
-        at: usize,
-        arena: &[u8],
-        (run, now): (u64, Millis),
-    ) -> Result<Asked, RowFault> {
-        let Some(step) = self.steps.get_mut(batch.step) else { return Ok(Asked::Nothing) };
-        self.scratch.reset();
-        let owner = {
-            let parts = batch.parts(at, arena, &self.scratch);
-            let row = JoinedRow { layout: &self.layout, parts };
-            if !step.pre_filter_holds(&row, &self.scratch)? {
-                step.counters.pre_filtered += 1;
-                return Ok(Asked::Nothing);
+    fn wanted(&mut self, batch: &mut JoinBatch, at: usize, arena: &[u8]) -> Wanted {
+        match self.key_of(batch, at, arena) {
+            Ok(key) => key.map_or(Wanted::Asked(Asked::Nothing), Wanted::Key),
+            Err(fault) => {
+                batch.faults.push((batch.source(at).unwrap_or_default(), fault));
+                Wanted::Asked(Asked::Faulty)
             }
-            let Some(key) = step.key.build(&row, &self.scratch)? else {
-                step.counters.no_key += 1;
-                return Ok(Asked::Nothing);
-            };
-            self.key.clear();
-            step.key.pack(key, &mut self.key);
-            step.owner.as_mut().map(|owner| owner.shard(key))
+        }
+    }
+
+    /// The key of a row; `None` if it makes no call.
+    fn key_of(&mut self, batch: &JoinBatch, at: usize, arena: &[u8]) -> Result<Option<WantedKey>, RowFault> {
+        let Some(step) = self.steps.get_mut(batch.step) else { return Ok(None) };
+        self.scratch.reset();
+        let parts = batch.parts(at, arena, &self.scratch);
+        let row = JoinedRow { layout: &self.layout, parts };
+        if !step.pre_filter_holds(&row, &self.scratch)? {
+            step.counters.pre_filtered += 1;
+            return Ok(None);
+        }
+        let Some(key) = step.key.build(&row, &self.scratch)? else {
+            step.counters.no_key += 1;
+            return Ok(None);
         };
+        let start = self.keys.len();
+        step.key.pack(key, &mut self.keys);
+        let bytes = Slice::since(&self.keys, start);
+        let owner = step.owner.as_mut().map(|owner| owner.shard(key)).filter(|owner| *owner != self.shard);
+        Ok(Some(WantedKey { bytes, hash: step.hash(bytes.of(&self.keys)), owner }))
+    }
+
+    fn ask_key(&mut self, batch: &mut JoinBatch, wanted: &WantedKey, (run, now): (u64, Millis)) -> Asked {
+        let Some(step) = self.steps.get_mut(batch.step) else { return Asked::Nothing };
+        let key = wanted.bytes.of(&self.keys);
         let next = u32::try_from(batch.answers.len()).unwrap_or(u32::MAX);
-        if let Some(owner) = owner
-            && owner != self.shard
-        {
-            let number = self.gather.add(owner, &self.key, next);
+        if let Some(owner) = wanted.owner {
+            let number = self.gather.add(owner, key, next);
             if number == next {
                 batch.answers.push(Outcome::Waiting);
                 batch.waiting += 1;
             }
-            return Ok(Asked::Answer(number));
+            return Asked::Answer(number);
         }
         let waiter = Waiter::Batch { batch: batch.id, number: next };
-        let number = match step.ask(&self.key, Question { run, next, waiter, rows: 1 }, now) {
-            Asking::Known(number) => return Ok(Asked::Answer(number)),
-            Asking::Hit(answer) => {
-                batch.answers.push(Outcome::Rows(answer));
-                next
-            }
+        let question = Question { run, next, waiter, rows: 1, hash: wanted.hash };
+        match step.ask(key, question, now) {
+            Asking::Known(number) => return Asked::Answer(number),
+            Asking::Hit(answer) => batch.answers.push(Outcome::Rows(answer)),
             Asking::Waiting => {
                 batch.answers.push(Outcome::Waiting);
                 batch.waiting += 1;
-                next
             }
-        };
-        Ok(Asked::Answer(number))
+        }
+        Asked::Answer(next)
     }
 
     /// Joins every row with its answer; the batch is then one step further.
@@ -304,8 +359,9 @@ impl Lookups {
         let mut outcomes: Vec<Outcome> = Vec::with_capacity(ask.keys.len());
         for (position, asked) in (0_u32..).zip(&ask.keys) {
             let waiter = Waiter::Peer { shard: from, ask: ask.id, position };
-            let question = Question { run, next: position, waiter, rows: asked.rows };
-            outcomes.push(match step.ask(asked.key.of(&ask.arena), question, now) {
+            let key = asked.key.of(&ask.arena);
+            let question = Question { run, next: position, waiter, rows: asked.rows, hash: step.hash(key) };
+            outcomes.push(match step.ask(key, question, now) {
                 Asking::Hit(answer) => Outcome::Rows(answer),
                 Asking::Waiting => Outcome::Waiting,
                 // Keys of one question are distinct, so no earlier one has this answer.

@@ -13,7 +13,7 @@ use crate::keygroup::{KeyGroups, KeyHash, KeyHasher};
 use crate::model::{DataType, Datum, RowLayout, ShardId};
 use crate::plan::{JoinKind, JoinedRow, LookupPlan, PackedRow};
 
-use super::cache::{PartialCache, Probe};
+use super::cache::{PartialCache, Probe, StoredKey};
 use super::key::KeyBuilder;
 use super::requests::{Request, Requests, Taken, Waiter};
 use super::{Answer, LookupCounters, Outcome, fault_in};
@@ -98,12 +98,24 @@ impl Step {
         })
     }
 
+    /// Hash of a packed key in the cache.
+    pub fn hash(&self, key: &[u8]) -> u64 {
+        self.cache.as_ref().map_or(0, |cache| cache.hash(key))
+    }
+
+    /// Fetches what the cache has under these hashes from memory; `places` is scratch.
+    pub fn fetch(&self, hashes: impl Iterator<Item = u64>, places: &mut Vec<usize>) {
+        if let Some(cache) = &self.cache {
+            cache.fetch(hashes, places);
+        }
+    }
+
     /// Asks for a key on behalf of `rows` rows. `run` numbers the batch that asks, `next` the answer.
     pub fn ask(&mut self, key: &[u8], question: Question, now: Millis) -> Asking {
-        let Question { run, next, waiter, rows } = question;
+        let Question { run, next, waiter, rows, hash } = question;
         let rows = u64::from(rows);
         let mut expired = false;
-        match self.cache.as_mut().map(|cache| cache.probe(key, run, next, now)) {
+        match self.cache.as_mut().map(|cache| cache.probe(StoredKey { key, hash }, run, next, now)) {
             Some(Probe::Hit(answer)) => {
                 self.counters.hits += rows;
                 self.counters.negative_hits += if answer.rows.is_empty() { rows } else { 0 };
@@ -224,4 +236,6 @@ pub(super) struct Question {
     pub next: u32,
     pub waiter: Waiter,
     pub rows: u32,
+    /// Of [`Step::hash`].
+    pub hash: u64,
 }

@@ -72,8 +72,6 @@ pub struct Change {
     pub after: Option<Slice>,
     /// The row before, where emission may need it: of deletes, and where it is not known what was sent.
     pub before: Option<Slice>,
-    /// Whether a row went before.
-    pub is_update: bool,
     /// What was sent before does not count: the state had expired.
     pub fresh: bool,
     /// It is not known what was sent for the row before; a sink that needs old rows looks `before` up again.
@@ -92,7 +90,6 @@ impl Change {
             place: None,
             after: Some(row),
             before: None,
-            is_update: false,
             fresh: false,
             doubt: false,
             origin,
@@ -209,11 +206,21 @@ impl Normalizer {
         self.bundle.as_ref().and_then(Bundle::deadline)
     }
 
-    /// Looks for the entry of a packed key.
-    #[must_use]
-    pub fn locate(&self, key: &[u8]) -> Located {
-        let hash = self.state.hash(key);
-        Located { hash, place: self.state.find(StateKey { hash, bytes: key }) }
+    /// Hashes the packed keys of some rows and fetches their entries from memory, all of them together.
+    pub fn locate<'a>(
+        &self,
+        keys: impl Iterator<Item = &'a [u8]>,
+        located: &mut Vec<Located>,
+        places: &mut Vec<Place>,
+    ) {
+        located.clear();
+        located.extend(keys.map(|key| {
+            let hash = self.state.hash(key);
+            Located { hash, place: self.state.guess(hash) }
+        }));
+        places.clear();
+        places.extend(located.iter().filter_map(|located| located.place));
+        self.state.fetch(places);
     }
 
     fn apply(&mut self, arrival: Arrival, now: Millis, out: &mut Changes) -> Result<(), RowFault> {
@@ -256,8 +263,7 @@ impl Normalizer {
         };
         self.count(decision);
         let after = (decision != Decision::Delete).then_some(row);
-        let is_update = decision == Decision::Update;
-        out.list.push(Change { key, hash, place, after, before, is_update, fresh: expired, doubt, origin });
+        out.list.push(Change { key, hash, place, after, before, fresh: expired, doubt, origin });
         Ok(())
     }
 

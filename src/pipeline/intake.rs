@@ -13,6 +13,7 @@ use crate::model::{DataType, PartitionId, PartitionTable, Record, RecordBatch, S
 use crate::normalize::{Arrival, Change, Incoming, Located, Origin, RecordFault};
 use crate::plan::Plan;
 use crate::route::Router;
+use crate::state::Place;
 
 use super::flight::{Flight, Sources};
 use super::{Effect, PeerMessage, RowBatch, RowsIn, StreamRow, Worker};
@@ -25,8 +26,9 @@ pub(super) struct Intake {
     router: Router,
     shards: u16,
     decoded: DecodedRows,
-    /// Where the entries of a batch's keys stood before its first row.
+    /// Where the entries of a window of rows may stand, and scratch for looking.
     located: Vec<Located>,
+    places: Vec<Place>,
     /// Rows of one batch for other shards, by shard.
     outbox: Vec<RowBatch>,
     /// How many releases were seen.
@@ -36,6 +38,10 @@ pub(super) struct Intake {
     scratch: Bump,
     pub counters: RowsIn,
 }
+
+/// Rows whose entries are fetched from memory together: many enough that the processor waits for them side by
+/// side, few enough that they are still near when their turn comes.
+const WINDOW: usize = 64;
 
 /// The router of a plan's source.
 ///
@@ -57,6 +63,7 @@ impl Intake {
             shards: groups.parallelism(),
             decoded: DecodedRows::default(),
             located: Vec::new(),
+            places: Vec::new(),
             outbox: (0..groups.parallelism()).map(|_| RowBatch::default()).collect(),
             generation: 0,
             released: HashMap::new(),
@@ -108,8 +115,8 @@ impl Worker {
         self.hand_on(batch, effects);
         std::mem::swap(&mut flight.changes.arena, &mut self.intake.decoded.arena);
         let rows = std::mem::take(&mut self.intake.decoded.rows);
-        self.locate(rows.iter().map(|row| row.key), &flight.changes.arena);
         for (at, row) in rows.iter().enumerate() {
+            self.locate(at, rows.iter().skip(at).map(|row| row.key), &flight.changes.arena);
             let Some(record) = batch.records.get(row.record as usize) else { continue };
             self.intake.count(row.op);
             let origin = Origin { partition: record.partition, offset: record.offset };
@@ -179,8 +186,9 @@ impl Worker {
     pub(super) fn take_rows(&mut self, batch: RowBatch, now: Millis) {
         let mut flight = self.flights.open(self.lookups.len(), now);
         flight.changes.arena = batch.arena;
-        self.locate(batch.rows.iter().map(|row| row.key), &flight.changes.arena);
-        for (at, row) in batch.rows.into_iter().enumerate() {
+        for (at, row) in batch.rows.iter().enumerate() {
+            self.locate(at, batch.rows.iter().skip(at).map(|row| row.key), &flight.changes.arena);
+            let row = *row;
             self.intake.count(row.op);
             if !self.take_row(row, at, &mut flight, now) {
                 break;
@@ -210,11 +218,14 @@ impl Worker {
         }
     }
 
-    /// Looks for the entries of a batch's keys.
-    fn locate(&mut self, keys: impl Iterator<Item = Slice>, arena: &[u8]) {
-        self.intake.located.clear();
+    /// Looks for the entries of the next rows' keys, when the ones before are used up.
+    fn locate(&mut self, at: usize, keys: impl Iterator<Item = Slice>, arena: &[u8]) {
+        if at % WINDOW != 0 {
+            return;
+        }
+        let Intake { located, places, .. } = &mut self.intake;
         if let Some(normalizer) = &self.normalizer {
-            self.intake.located.extend(keys.map(|key| normalizer.locate(key.of(arena))));
+            normalizer.locate(keys.take(WINDOW).map(|key| key.of(arena)), located, places);
         }
     }
 
@@ -232,7 +243,8 @@ impl Worker {
                 return true;
             }
         };
-        let (Some(normalizer), Some(&located)) = (&mut self.normalizer, self.intake.located.get(at)) else {
+        let (Some(normalizer), Some(&located)) = (&mut self.normalizer, self.intake.located.get(at % WINDOW))
+        else {
             return true;
         };
         let arrival = Arrival { incoming, key, row: bytes, origin, located };

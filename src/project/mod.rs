@@ -4,7 +4,7 @@
 use bumpalo::Bump;
 
 use crate::error::RowFault;
-use crate::expr::{EvalError, Expression};
+use crate::expr::{Columns, EvalError, Expression};
 use crate::model::Datum;
 use crate::plan::{JoinedLayout, JoinedRow, OutputColumn, Plan, SinkConnector};
 
@@ -16,6 +16,8 @@ pub struct Projector {
     early_filter: Option<Expression>,
     filter: Option<Expression>,
     columns: Vec<OutputColumn>,
+    /// Columns that are nothing but a column of the joined row: read without the expression around it.
+    plain: Vec<Option<usize>>,
     /// What a deletion by key carries: the sink's key and its writable metadata.
     deletion: Vec<bool>,
 }
@@ -38,7 +40,8 @@ impl Projector {
         let is_needed = |at| plan.sink.primary_key.contains(&at) || metadata.contains(&Some(at));
         let columns = plan.project.columns.clone();
         let deletion = (0..columns.len()).map(is_needed).collect();
-        Self { layout, early_filter, filter, columns, deletion }
+        let plain = columns.iter().map(|column| column.value.as_column()).collect();
+        Self { layout, early_filter, filter, columns, plain, deletion }
     }
 
     /// Whether a stream row passes what `where` says of the stream alone.
@@ -81,10 +84,11 @@ impl Projector {
     /// A column has no value for the row.
     pub fn project<'a>(&'a self, parts: &'a [&'a [u8]], bump: &'a Bump) -> Result<&'a [Datum<'a>], RowFault> {
         let row = bump.alloc(JoinedRow { layout: &self.layout, parts });
-        let columns = self.columns.iter();
         let row = &*row;
-        let values = columns
-            .map(|column| column.value.eval(row, bump).map_err(|error| fault_in_column(column, error)));
+        let values = self.columns.iter().zip(&self.plain).map(|(column, plain)| match plain {
+            Some(at) => Ok(row.datum(*at)),
+            None => column.value.eval(row, bump).map_err(|error| fault_in_column(column, error)),
+        });
         bump.alloc_slice_try_fill_iter(values).map(|values| &*values)
     }
 

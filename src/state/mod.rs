@@ -75,6 +75,12 @@ pub trait KeyedState: Send + std::fmt::Debug {
     /// Hash of a packed key.
     fn hash(&self, key: &[u8]) -> u64;
 
+    /// Where a key of this hash may be, without looking at any entry: a hint for [`KeyedState::find_near`].
+    fn guess(&self, hash: u64) -> Option<Place>;
+
+    /// Touches the entries at these places, so that they are near when they are looked at.
+    fn fetch(&self, places: &[Place]);
+
     /// The entry of a key.
     fn find(&self, key: StateKey<'_>) -> Option<Place>;
 

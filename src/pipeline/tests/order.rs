@@ -260,3 +260,88 @@ fn cached_rows_expire() {
     );
     assert_eq!(driver.counters()[0].lookups[0].expired, 2);
 }
+
+/// A record that cannot be decoded behind rows that wait in a bundle.
+#[test]
+fn a_bundle_goes_out_before_a_fault_behind_it() {
+    let job = Job::new(&[("k", INT), ("cid", INT)], 1).mini_batch(100, 1000);
+    for batch in [1, 1000] {
+        let mut driver = job.driver(Setting { batch, ..Setting::default() });
+        feed(&mut driver, 1, Some("{\"k\":1,\"cid\":1}")).unwrap();
+        assert!(feed(&mut driver, 2, Some("nonsense")).and_then(|()| driver.settle()).is_err());
+        assert_eq!(out(&mut driver), ["+I(1,1)"]);
+    }
+}
+
+/// A row that matches more than one batch of output holds.
+#[test]
+fn output_leaves_in_batches_of_a_bounded_size() {
+    let text = "x".repeat(1000);
+    let rows: Vec<String> = (0..3000).map(|_| format!("(1,{text})")).collect();
+    let job = job(left(KEY, &rows.join(" ")));
+    let mut driver = job.driver(Setting { batch: 2, ..Setting::default() });
+    job.feed(&mut driver, "+U(1,1) +U(2,1)");
+    let batches = driver.take_output();
+    assert_eq!(batches.iter().map(|batch| batch.rows()).sum::<u64>(), 6000);
+    assert!(2 <= batches.len(), "{} batches", batches.len());
+}
+
+/// The owner of a key is another shard than the row's: its failure stops the row's shard.
+#[test]
+fn a_lookup_that_fails_at_its_owner_stops_the_row() {
+    let mut job = job(LookupSpec { hash: true, ..left(KEY, "") });
+    job.plan.lookups[0].max_retries = 0;
+    for k in 0..8 {
+        let mut driver = job.driver(Setting { shards: 4, ..Setting::default() });
+        driver.table_mut("d").unwrap().fail("gone", None);
+        let error = job.try_feed(&mut driver, &format!("+U(3,{k})")).unwrap_err();
+        assert_eq!(error.fault().unwrap().reason.name(), "lookup_failed");
+        assert!(!driver.barrier().unwrap_or(false));
+    }
+}
+
+/// The state of a row of the past is as old as the row.
+#[test]
+fn rebuilt_state_expires_by_the_time_of_its_records() {
+    let job = Job::new(&[("k", INT), ("cid", INT)], 1).ttl(1000).upsert();
+    let mut driver = job.driver(Setting { start: 10_000, ..Setting::default() });
+    for (k, timestamp) in [(1, 8_999), (2, 9_001), (4, 20_000)] {
+        driver
+            .feed(Fed {
+                partition: k % 3,
+                key: Some(format!("{{\"k\":{k}}}").as_bytes()),
+                value: Some(format!("{{\"k\":{k},\"cid\":1}}").as_bytes()),
+                timestamp,
+                headers: &[],
+                silent: true,
+            })
+            .unwrap();
+    }
+    for k in [1, 2, 4] {
+        feed(&mut driver, k, None).unwrap();
+    }
+    driver.settle().unwrap();
+    assert_eq!(out(&mut driver), ["-D(2,∅)", "-D(4,∅)"], "1 had expired");
+}
+
+/// Rows that were handed on before a partition went, and arrive after it.
+#[test]
+fn rows_handed_on_of_a_lost_partition_are_dropped() {
+    let job = Job::new(&[("k", INT), ("cid", INT)], 1);
+    let mut driver =
+        job.driver(Setting { shards: 4, batch: 1000, order: Order::ByHand, ..Setting::default() });
+    for k in (0..90).step_by(3) {
+        feed(&mut driver, k, Some(&format!("{{\"k\":{},\"cid\":1}}", k + 300))).unwrap();
+    }
+    // The workers have the records, but nobody has taken the rows that they hand on.
+    driver.release(&[0]).unwrap();
+    driver.settle().unwrap();
+    assert!(driver.barrier().unwrap());
+    let handed_on = driver.counters().iter().map(|counters| counters.rows_in.forwarded).sum::<u64>();
+    let sent = out(&mut driver).len() as u64;
+    assert!(10 < handed_on && sent == 30 - handed_on, "{handed_on} handed on, {sent} sent");
+    assert_eq!(driver.counters().iter().map(|counters| counters.state.keys).sum::<u64>(), 0);
+    feed(&mut driver, 0, Some("{\"k\":300,\"cid\":2}")).unwrap();
+    driver.settle().unwrap();
+    assert_eq!(out(&mut driver), ["+I(300,2)"], "the partition is back");
+}

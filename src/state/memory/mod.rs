@@ -113,6 +113,21 @@ impl KeyedState for MemoryState {
         self.hasher.hash_one(key)
     }
 
+    fn guess(&self, hash: u64) -> Option<Place> {
+        let segment = segment_of(hash);
+        let bucket = self.segments.get(segment as usize)?.find_bucket_index(hash, |_| true)?;
+        Some(Place { segment, bucket: u32::try_from(bucket).ok()? })
+    }
+
+    /// Each level of all entries before the next level of the first: the processor then has many reads of
+    /// memory under way at a time, instead of waiting for each.
+    fn fetch(&self, places: &[Place]) {
+        let entries = || places.iter().filter_map(|&place| self.bytes_at(place));
+        let lengths: usize = entries().map(<[u8]>::len).sum();
+        let bytes: usize = entries().filter_map(<[u8]>::first).map(|&byte| usize::from(byte)).sum();
+        std::hint::black_box(lengths ^ bytes);
+    }
+
     fn find(&self, key: StateKey<'_>) -> Option<Place> {
         let segment = segment_of(key.hash);
         let table = self.segments.get(segment as usize)?;
