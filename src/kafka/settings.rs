@@ -41,8 +41,9 @@ const CONSUMER_OWNED: &[(&str, &str)] = &[
     ("enable.auto.offset.store", "false"),
     // Ends of partitions, empty ones and those that end in a transaction's marker are seen.
     ("enable.partition.eof", "true"),
-    // A position outside of the log is our decision, never a silent jump.
-    ("auto.offset.reset", "error"),
+    // Where to go from a position that the log does not have. With `error` the partition would stand
+    // still for good; from its beginning it comes back to our position, which the source sees to.
+    ("auto.offset.reset", "earliest"),
 ];
 
 /// Defaults of the producer; a definition may override them.
@@ -112,7 +113,9 @@ fn base(client: &KafkaClient, defaults: &[(&str, &str)]) -> ClientConfig {
         config.set(*name, *value);
     }
     config.set("bootstrap.servers", &client.bootstrap_servers);
-    config.set_log_level(RDKafkaLogLevel::Info);
+    // `properties.debug` asks for librdkafka's own trace, which the log shows at level debug.
+    let traced = client.settings.iter().any(|(name, _)| name == "debug");
+    config.set_log_level(if traced { RDKafkaLogLevel::Debug } else { RDKafkaLogLevel::Info });
     config
 }
 
@@ -206,12 +209,12 @@ mod tests {
         let client = client(&[
             ("isolation.level", "read_uncommitted"),
             ("enable.auto.commit", "true"),
-            ("auto.offset.reset", "earliest"),
+            ("auto.offset.reset", "latest"),
         ]);
         let config = consumer(&client, "job", Some("job-0"));
         assert_eq!(config.get("isolation.level"), Some("read_uncommitted"));
         assert_eq!(config.get("enable.auto.commit"), Some("false"));
-        assert_eq!(config.get("auto.offset.reset"), Some("error"));
+        assert_eq!(config.get("auto.offset.reset"), Some("earliest"));
         assert_eq!(config.get("group.instance.id"), Some("job-0"));
     }
 

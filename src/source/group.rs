@@ -183,8 +183,8 @@ impl Source {
         };
         let ids: Vec<_> = self.partitions.iter().filter(leaves).map(|assigned| assigned.id).collect();
         if ids.is_empty() {
-            self.member.unassign(&list)?;
             self.go_back_to_positions()?;
+            self.member.unassign(&list)?;
             return Ok(None);
         }
         self.revoking = Some((list, ids.clone()));
@@ -202,8 +202,8 @@ impl Source {
         if waiting.is_empty() {
             let list = list.clone();
             self.revoking = None;
-            self.member.unassign(&list)?;
             self.go_back_to_positions()?;
+            self.member.unassign(&list)?;
         }
         Ok(())
     }
@@ -232,8 +232,8 @@ impl Source {
         };
         self.unanswered.pop_front();
         let starts: Vec<_> = begun.iter().map(|(new, _)| (new.name.clone(), new.progress.next())).collect();
-        self.member.assign(&starts)?;
         self.go_back_to_positions()?;
+        self.member.assign(&starts)?;
         self.joined = true;
         let announced = begun.iter().map(|(_, announced)| announced.clone()).collect();
         self.partitions.extend(begun.into_iter().map(|(new, _)| new));
@@ -277,7 +277,8 @@ impl Source {
         Ok(begun)
     }
 
-    /// librdkafka has paused and resumed what we keep, by its own idea of where we are.
+    /// librdkafka has paused what we keep and will resume it by its own idea of where we are. Sent back
+    /// while it is paused, before the rebalance is answered, it never fetches from the wrong place.
     fn go_back_to_positions(&self) -> Result<()> {
         let open = self.partitions.iter().filter(|assigned| !assigned.progress.is_ended());
         let positions: Vec<_> =
@@ -353,8 +354,8 @@ impl Source {
                 partition = %assigned.name, lost = low - position,
                 "records were deleted from the topic before they were read"
             );
-            assigned.progress.skip_to(low);
         }
+        assigned.progress.log_begins(low);
         self.member.seek(&[(assigned.name.clone(), assigned.progress.next())])
     }
 

@@ -16,8 +16,10 @@ pub(super) enum Take {
     Row { silent: bool },
     /// Seen before, or at or after the stop offset.
     Ignore,
-    /// A record before it may have been skipped: read again from our position.
+    /// The consumer is not where we are: read again from our position.
     Rewind,
+    /// It was sent back again and again to no avail: our position may be gone from the log.
+    Astray,
 }
 
 /// One assigned partition.
@@ -35,7 +37,12 @@ pub(super) struct Progress {
     ended: bool,
     /// An event that is no record came at `next`; librdkafka may have counted it as one.
     suspect: bool,
+    /// Times that the consumer was sent back since the last record.
+    rewinds: u32,
 }
+
+/// After so many rewinds without a record the log itself is looked at.
+const REWINDS_MAX: u32 = 5;
 
 impl Progress {
     /// Reading begins at `start`; records below `silent_below` are silent.
@@ -48,20 +55,23 @@ impl Progress {
             restoring: start < silent_below,
             ended: false,
             suspect: false,
+            rewinds: 0,
         };
         progress.ended = stop.is_some_and(|stop| stop <= start);
         progress
     }
 
     pub(super) fn record(&mut self, offset: i64) -> Take {
-        if self.ended || offset < self.next {
+        if self.ended {
             return Take::Ignore;
         }
-        if self.suspect && self.next < offset {
+        if offset < self.next || (self.suspect && self.next < offset) {
             self.suspect = false;
-            return Take::Rewind;
+            self.rewinds += 1;
+            return if REWINDS_MAX < self.rewinds { Take::Astray } else { Take::Rewind };
         }
         self.suspect = false;
+        self.rewinds = 0;
         if let Some(stop) = self.stop.filter(|stop| *stop <= offset) {
             self.reach(stop);
             return Take::Ignore;
@@ -82,9 +92,10 @@ impl Progress {
         self.suspect = true;
     }
 
-    /// Records below `low` are gone from the log.
-    pub(super) fn skip_to(&mut self, low: i64) {
+    /// The log was looked at, and begins at `low`.
+    pub(super) fn log_begins(&mut self, low: i64) {
         self.suspect = false;
+        self.rewinds = 0;
         self.reach(low);
     }
 
@@ -144,10 +155,18 @@ mod tests {
     #[test]
     fn nothing_is_handed_over_twice() {
         let mut p = Progress::new(0, 0, None);
-        assert_eq!(
-            [0, 1, 0, 1, 2].map(|offset| p.record(offset)),
-            [ROW, ROW, Take::Ignore, Take::Ignore, ROW]
-        );
+        assert_eq!([0, 1, 0, 2].map(|offset| p.record(offset)), [ROW, ROW, Take::Rewind, ROW]);
+    }
+
+    /// A position that the log no longer has sends the consumer to the beginning, time and again.
+    #[test]
+    fn a_consumer_that_stays_astray_is_noticed() {
+        let mut p = Progress::new(7, 0, None);
+        let takes: Vec<_> = (0..6).map(|_| p.record(0)).collect();
+        assert_eq!(takes[..5], [Take::Rewind; 5]);
+        assert_eq!(takes[5], Take::Astray);
+        p.log_begins(0);
+        assert_eq!((p.next(), p.record(7)), (7, ROW));
     }
 
     /// librdkafka's position moves past the end-of-partition event as if it were a record.

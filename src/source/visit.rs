@@ -79,6 +79,10 @@ impl<'a> Visit<'a> {
                 assigned.muted = self.read;
                 self.rewind.push(index);
             }
+            Take::Astray => {
+                assigned.muted = self.read;
+                self.out_of_range.push(index);
+            }
         }
         if assigned.progress.is_ended() && !was_ended {
             self.ended.push(index);
