@@ -100,6 +100,8 @@ impl ClientErrors {
             RDKafkaLogLevel::Emerg | RDKafkaLogLevel::Alert | RDKafkaLogLevel::Critical => {
                 tracing::error!(client = %who, "librdkafka {facility}: {message}");
             }
+            // About settings, once, when the client is made.
+            _ if facility == "CONFWARN" => tracing::warn!(client = %who, "librdkafka: {message}"),
             RDKafkaLogLevel::Error | RDKafkaLogLevel::Warning => self.trouble(message),
             _ => tracing::debug!(client = %who, "librdkafka {facility}: {message}"),
         }

@@ -82,6 +82,30 @@ const CONSUMER_ONLY_PREFIXES: &[&str] = &[
     "check.crcs",
 ];
 
+/// Names that a consumer does not know and would complain about.
+const PRODUCER_ONLY_PREFIXES: &[&str] = &[
+    "linger.",
+    "batch.",
+    "queue.buffering.",
+    "message.timeout.",
+    "delivery.timeout.",
+    "request.required.",
+    "request.timeout.",
+    "acks",
+    "compression.",
+    "enable.idempotence",
+    "enable.gapless.",
+    "transaction",
+    "retries",
+    "message.send.",
+    "partitioner",
+    "sticky.",
+];
+
+fn begins_with(name: &str, prefixes: &[&str]) -> bool {
+    prefixes.iter().any(|prefix| name.starts_with(prefix))
+}
+
 fn base(client: &KafkaClient, defaults: &[(&str, &str)]) -> ClientConfig {
     let mut config = ClientConfig::new();
     for (name, value) in COMMON.iter().chain(defaults) {
@@ -121,7 +145,7 @@ pub fn consumer(client: &KafkaClient, group: &str, instance: Option<&str>) -> Cl
 pub fn producer(client: &KafkaClient, name: &str) -> ClientConfig {
     let mut config = base(client, PRODUCER);
     for (name, value) in &client.settings {
-        if !CONSUMER_ONLY_PREFIXES.iter().any(|prefix| name.starts_with(prefix)) {
+        if !begins_with(name, CONSUMER_ONLY_PREFIXES) {
             config.set(name, value.expose());
         }
     }
@@ -157,7 +181,7 @@ impl ConsumerContext for AdminContext {}
 pub fn admin(client: &KafkaClient, errors: ClientErrors) -> Result<Admin> {
     let mut config = base(client, &[]);
     for (name, value) in &client.settings {
-        if !CONSUMER_ONLY_PREFIXES.iter().any(|prefix| name.starts_with(prefix)) {
+        if !begins_with(name, CONSUMER_ONLY_PREFIXES) && !begins_with(name, PRODUCER_ONLY_PREFIXES) {
             config.set(name, value.expose());
         }
     }

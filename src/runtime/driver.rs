@@ -158,7 +158,7 @@ impl<C: Clone + Send> Driver<C> {
                 }
                 Happening::Lost(partitions) => {
                     self.board.update(|view| view.rebalances[2] += 1);
-                    tracing::warn!(partitions = %self.names(&partitions), "lost: another member has taken over");
+                    tracing::warn!(partitions = %self.names(&partitions), "lost: the group has given them up for this member");
                     self.step(Event::Lost(partitions))?;
                 }
                 Happening::Committed(true) => self.committed()?,
@@ -392,7 +392,9 @@ impl<C: Clone + Send> Driver<C> {
             done += restore.done;
             total += restore.total;
         }
-        tracing::info!(done, total, "rebuilding state: offsets read");
+        if 0 < total {
+            tracing::info!(done, total, "rebuilding state: offsets read");
+        }
     }
 
     fn names(&self, partitions: &[PartitionId]) -> String {

@@ -176,6 +176,8 @@ impl Source {
 
     /// Our numbers of the partitions in a list; those that are not ours are left out.
     fn begin_release(&mut self, list: TopicPartitionList, lost: bool) -> Result<Option<Happening>> {
+        // Without partitions that another member asked for, we are out of the group until the next assignment.
+        self.joined &= !lost;
         let leaves = |assigned: &&Assigned| {
             list.find_partition(&assigned.name.topic, assigned.name.partition).is_some()
         };
