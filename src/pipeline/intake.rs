@@ -249,7 +249,7 @@ impl Worker {
 
     /// Looks for the entries of the next rows' keys, when the ones before are used up.
     fn locate(&mut self, at: usize, keys: impl Iterator<Item = Slice>, arena: &[u8]) {
-        if at % WINDOW != 0 {
+        if !at.is_multiple_of(WINDOW) {
             return;
         }
         let Intake { located, places, .. } = &mut self.intake;
