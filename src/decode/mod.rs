@@ -16,6 +16,8 @@ mod tests;
 
 pub use rows::{DecodedRow, DecodedRows, KeyMismatch, Op};
 
+use std::ops::Range;
+
 use bumpalo::Bump;
 
 use crate::error::{DataFault, Place, Reason, Result, RowFault};
@@ -74,7 +76,21 @@ impl Decoder {
     /// The first record that cannot be decoded, as an [`crate::error::Error`] with its [`DataFault`]; `out` then
     /// holds the rows before it.
     pub fn decode_batch(&mut self, batch: &RecordBatch, out: &mut DecodedRows) -> Result<()> {
-        for (i, record) in batch.records.iter().enumerate() {
+        self.decode_range(batch, 0..batch.records.len(), out)
+    }
+
+    /// The same for some records of a batch.
+    ///
+    /// # Errors
+    /// As [`Decoder::decode_batch`].
+    pub fn decode_range(
+        &mut self,
+        batch: &RecordBatch,
+        range: Range<usize>,
+        out: &mut DecodedRows,
+    ) -> Result<()> {
+        let records = batch.records.iter().enumerate().take(range.end).skip(range.start);
+        for (i, record) in records {
             let index = u32::try_from(i).unwrap_or(u32::MAX);
             self.decode(index, record, &batch.arena, out).map_err(|fault| fault.at(self.place(record)))?;
         }

@@ -2,6 +2,7 @@
 //! normalize, begin the lookups.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use bumpalo::Bump;
 
@@ -38,6 +39,10 @@ pub(super) struct Intake {
     scratch: Bump,
     pub counters: RowsIn,
 }
+
+/// Records that go through all stages together. What one stage has fetched from memory is still near for the
+/// next; a thousand rows at a time would push each other out of the processor's caches.
+const FLIGHT_ROWS: usize = 256;
 
 /// Rows whose entries are fetched from memory together: many enough that the processor waits for them side by
 /// side, few enough that they are still near when their turn comes.
@@ -99,19 +104,43 @@ impl Intake {
 }
 
 impl Worker {
-    /// Records of this shard.
-    pub(super) fn take_records(&mut self, batch: &RecordBatch, now: Millis, effects: &mut Vec<Effect>) {
-        if self.faulty {
-            return;
+    /// Records of this shard, [`FLIGHT_ROWS`] at a time.
+    ///
+    /// # Errors
+    /// As [`Worker::handle`].
+    pub(super) fn take_records(
+        &mut self,
+        batch: &RecordBatch,
+        now: Millis,
+        effects: &mut Vec<Effect>,
+    ) -> Result<()> {
+        let count = batch.records.len();
+        for first in (0..count).step_by(FLIGHT_ROWS) {
+            if self.faulty {
+                return Ok(());
+            }
+            self.take_range(batch, first..count.min(first + FLIGHT_ROWS), now, effects);
+            self.emit_what_is_ready(effects)?;
         }
+        Ok(())
+    }
+
+    fn take_range(
+        &mut self,
+        batch: &RecordBatch,
+        range: Range<usize>,
+        now: Millis,
+        effects: &mut Vec<Effect>,
+    ) {
+        let records = batch.records.get(range.clone()).unwrap_or_default();
         let mut flight = self.flights.open(self.lookups.len(), now);
         self.intake.decoded.clear();
-        self.intake.counters.records += batch.records.len() as u64;
-        let undecodable = self.intake.decoder.decode_batch(batch, &mut self.intake.decoded).err();
+        self.intake.counters.records += records.len() as u64;
+        let undecodable = self.intake.decoder.decode_range(batch, range, &mut self.intake.decoded).err();
         let RowsIn { skipped, dropped, bytes, .. } = &mut self.intake.counters;
         *skipped += self.intake.decoded.skipped;
         *dropped += self.intake.decoded.dropped;
-        *bytes += batch.records.iter().map(payload_bytes).sum::<u64>();
+        *bytes += records.iter().map(payload_bytes).sum::<u64>();
         self.hand_on(batch, effects);
         std::mem::swap(&mut flight.changes.arena, &mut self.intake.decoded.arena);
         let rows = std::mem::take(&mut self.intake.decoded.rows);
@@ -220,7 +249,7 @@ impl Worker {
 
     /// Looks for the entries of the next rows' keys, when the ones before are used up.
     fn locate(&mut self, at: usize, keys: impl Iterator<Item = Slice>, arena: &[u8]) {
-        if at % WINDOW != 0 {
+        if !at.is_multiple_of(WINDOW) {
             return;
         }
         let Intake { located, places, .. } = &mut self.intake;

@@ -120,9 +120,10 @@ impl Worker {
             Input::Tick => self.tick(now),
             own => self.align.hold(own),
         }
-        self.take_what_may_be_taken(now, effects);
-        self.resolve(now);
-        let result = self.emit_what_is_ready(effects);
+        let result = self.take_what_may_be_taken(now, effects).and_then(|()| {
+            self.resolve(now);
+            self.emit_what_is_ready(effects)
+        });
         self.failed = result.as_ref().err().cloned();
         effects.extend(self.lookups.outgoing().map(|outgoing| match outgoing {
             Outgoing::Query(query) => Effect::Query(query),
@@ -163,7 +164,7 @@ impl Worker {
     }
 
     /// Own input and rows of peers, as far as epochs allow.
-    fn take_what_may_be_taken(&mut self, now: Millis, effects: &mut Vec<Effect>) {
+    fn take_what_may_be_taken(&mut self, now: Millis, effects: &mut Vec<Effect>) -> Result<()> {
         loop {
             if let Some(message) = self.align.next_message(self.intake.generation()) {
                 if let PeerMessage::Forwarded { generation, rows } = message {
@@ -174,13 +175,13 @@ impl Worker {
                 self.flights.push_barrier(epoch);
             } else if let Some(input) = self.align.next_waiting() {
                 match input {
-                    Input::Records(batch) => self.take_records(&batch, now, effects),
+                    Input::Records(batch) => self.take_records(&batch, now, effects)?,
                     Input::Rows(rows) => self.take_rows(rows, now),
                     Input::Barrier(epoch) => self.begin_epoch_end(epoch, effects),
                     _ => {}
                 }
             } else {
-                return;
+                return Ok(());
             }
         }
     }
@@ -232,7 +233,7 @@ impl Worker {
     }
 
     /// Emits batches from the front of the line until one waits.
-    fn emit_what_is_ready(&mut self, effects: &mut Vec<Effect>) -> Result<()> {
+    pub(super) fn emit_what_is_ready(&mut self, effects: &mut Vec<Effect>) -> Result<()> {
         loop {
             match self.flights.front() {
                 Some(Item::Flight(flight)) if !flight.join.is_done() => return Ok(()),
