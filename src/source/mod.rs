@@ -24,5 +24,5 @@ mod visit;
 
 pub use group::{AssignedPartition, Environment, Happening, PartitionStatus, Source};
 pub use progress::Restore;
-pub use split::{BATCH_BYTES_MAX, Route, RouteByPartition, Splitter};
+pub use split::{BATCH_BYTES_MAX, Route, Splitter};
 pub use topics::resolve;

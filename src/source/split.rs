@@ -22,24 +22,6 @@ pub trait Route: Send {
     ) -> Result<(ShardId, Slice), RowFault>;
 }
 
-/// Records without a key stay in the order of their partition.
-pub struct RouteByPartition {
-    /// Number of shards, at least one.
-    pub shards: u16,
-}
-
-impl Route for RouteByPartition {
-    fn route(
-        &mut self,
-        partition: PartitionId,
-        _key: Option<&[u8]>,
-        _arena: &mut Vec<u8>,
-    ) -> Result<(ShardId, Slice), RowFault> {
-        let shard = partition.0 % u32::from(self.shards.max(1));
-        Ok((ShardId(u16::try_from(shard).unwrap_or(0)), Slice::default()))
-    }
-}
-
 /// Fills one batch per shard.
 pub struct Splitter {
     route: Box<dyn Route>,

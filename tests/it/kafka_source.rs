@@ -6,12 +6,12 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use lookaside::clock::Clock;
-use lookaside::error::{Kind, Result};
-use lookaside::model::{PartitionTable, ShardId};
+use lookaside::error::{Kind, Result, RowFault};
+use lookaside::model::{PartitionId, PartitionTable, ShardId, Slice};
 use lookaside::plan::{
     Bounded, EmptyValue, Format, KafkaClient, RawOptions, SourceKind, SourcePlan, Startup, Topics,
 };
-use lookaside::source::{Environment, Happening, RouteByPartition, Source, Splitter};
+use lookaside::source::{Environment, Happening, Route, Source, Splitter};
 use rdkafka::ClientConfig;
 use rdkafka::producer::{BaseProducer, BaseRecord, Producer};
 
@@ -42,6 +42,20 @@ fn plan(topic: &str, kind: SourceKind) -> SourcePlan {
     }
 }
 
+/// Every record goes to the only shard, without a key.
+struct ToOneShard;
+
+impl Route for ToOneShard {
+    fn route(
+        &mut self,
+        _partition: PartitionId,
+        _key: Option<&[u8]>,
+        _arena: &mut Vec<u8>,
+    ) -> Result<(ShardId, Slice), RowFault> {
+        Ok((ShardId(0), Slice::default()))
+    }
+}
+
 /// A member of the group that commits what it has read, as the runtime does.
 struct Member {
     source: Source,
@@ -63,7 +77,7 @@ impl Member {
             stop: Arc::new(AtomicBool::new(false)),
         };
         let source = Source::open(plan, environment)?;
-        let splitter = Splitter::new(Box::new(RouteByPartition { shards: 1 }), 1, false);
+        let splitter = Splitter::new(Box::new(ToOneShard), 1, false);
         Ok(Self { source, splitter, table, rows: Vec::new(), owned: BTreeSet::new(), next: BTreeMap::new() })
     }
 
@@ -71,7 +85,7 @@ impl Member {
         Self::open(plan).expect("source")
     }
 
-    fn number(&self, id: lookaside::model::PartitionId) -> i32 {
+    fn number(&self, id: PartitionId) -> i32 {
         self.table.name(id).expect("known").partition
     }
 
