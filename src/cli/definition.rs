@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use crate::config::{DefinitionSource, Fault, References, Span, load};
+use crate::config::{Definition, DefinitionSource, Fault, References, Span, load};
+use crate::decode::Decoder;
+use crate::error::{Error, Result as OneError};
 use crate::keygroup::KeyGroups;
 use crate::model::{PartitionTable, ShardId};
 use crate::pipeline::{self, Worker};
@@ -16,27 +18,50 @@ pub(super) struct DefinitionArg {
     pub path: PathBuf,
 }
 
+/// A definition and what it comes to.
+pub(super) struct Loaded {
+    /// What was written.
+    pub definition: Definition,
+    /// What will run.
+    pub plan: Plan,
+    /// The SQL of its expressions.
+    pub sql: PlanSql,
+}
+
 impl DefinitionArg {
     /// The plan, or every fault.
     pub fn plan(&self) -> Result<Plan, Vec<Fault>> {
-        self.plan_with_sql().map(|(plan, _)| plan)
+        self.load().map(|loaded| loaded.plan)
     }
 
-    /// The plan with the SQL of its expressions, or every fault.
-    pub fn plan_with_sql(&self) -> Result<(Plan, PlanSql), Vec<Fault>> {
+    /// The definition with its plan, or every fault.
+    pub fn load(&self) -> Result<Loaded, Vec<Fault>> {
         let definition = load(&DefinitionSource::from(self.path.as_path()), &References::process())?;
-        let compiled = compile_with_sql(&definition)?;
-        self.check_types(&compiled.0)?;
-        Ok(compiled)
+        let (plan, sql) = compile_with_sql(&definition)?;
+        let loaded = Loaded { definition, plan, sql };
+        match build(&loaded.plan) {
+            Ok(()) => Ok(loaded),
+            Err(error) => {
+                let span = loaded.place(&error).unwrap_or_else(|| Span::file(&self.path.display().to_string()));
+                Err(vec![Fault::new(&span, error.to_string())])
+            }
+        }
     }
+}
 
-    /// Formats refuse types that they do not have only when readers and writers are built from them.
-    fn check_types(&self, plan: &Plan) -> Result<(), Vec<Fault>> {
-        let built = KeyGroups::new(1, None).and_then(|groups| {
-            pipeline::router(plan, groups)?;
-            Worker::new(plan, ShardId(0), groups, PartitionTable::default())
-        });
-        let whole = Span::file(&self.path.display().to_string());
-        built.map(|_| ()).map_err(|error| vec![Fault::new(&whole, error.to_string())])
+/// What a plan alone does not show: readers and writers refuse the types that they do not have.
+fn build(plan: &Plan) -> OneError<()> {
+    let groups = KeyGroups::new(1, None)?;
+    let source = |error: Error| error.in_table(&plan.source.table, &format!("table {}", plan.source.table));
+    pipeline::router(plan, groups).map_err(source)?;
+    Decoder::new(&plan.source, PartitionTable::default()).map_err(source)?;
+    let worker = Worker::new(plan, ShardId(0), groups, PartitionTable::default());
+    worker.map(drop).map_err(|error| error.in_table(&plan.sink.table, &format!("table {}", plan.sink.table)))
+}
+
+impl Loaded {
+    /// Where in the definition an error belongs, when it belongs anywhere.
+    pub fn place(&self, error: &Error) -> Option<Span> {
+        self.definition.place(error.subject()?)
     }
 }

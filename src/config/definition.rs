@@ -1,5 +1,9 @@
 //! The shape of a definition: which keys stand where. What they mean is not decided here.
 
+use crate::error::{Part, Subject};
+
+use super::ddl::{Item, parse_item};
+use super::options::CONNECTORS;
 use super::{Entry, Fault, Faults, Node, Span, Text, Value};
 
 /// A whole definition, from one file or several.
@@ -17,6 +21,20 @@ pub struct Definition {
     pub faults: Vec<Fault>,
 }
 
+impl Definition {
+    /// The table of this name.
+    #[must_use]
+    pub fn table(&self, name: &str) -> Option<&TableDefinition> {
+        self.tables.iter().find(|table| table.name.written == name)
+    }
+
+    /// Where it stands what something is about; the table's name for what is not written itself.
+    #[must_use]
+    pub fn place(&self, subject: &Subject) -> Option<Span> {
+        self.table(&subject.table).map(|table| table.place(&subject.part))
+    }
+}
+
 /// One table.
 #[derive(Clone, Debug)]
 pub struct TableDefinition {
@@ -28,6 +46,35 @@ pub struct TableDefinition {
     pub columns: Option<Vec<Text>>,
     /// Every other key.
     pub options: Vec<Entry>,
+}
+
+impl TableDefinition {
+    /// The option of this name, if it is written.
+    #[must_use]
+    pub fn option(&self, name: &str) -> Option<&Entry> {
+        self.options.iter().find(|entry| entry.key.written == name)
+    }
+
+    /// Where a part of it stands; its name for what is not written.
+    #[must_use]
+    pub fn place(&self, part: &Part) -> Span {
+        let items = || self.columns.iter().flatten().map(|item| (item, parse_item(item)));
+        let found = match part {
+            Part::Option(name) => self.option(name).map(|entry| entry.value.span.clone()),
+            Part::Column(name) => items()
+                .find(|(_, read)| matches!(read, Ok(Item::Column(column)) if column.name == *name))
+                .map(|(item, _)| item.span.clone()),
+            Part::PrimaryKey => items()
+                .find(|(_, read)| match read {
+                    Ok(Item::Column(column)) => column.primary_key,
+                    Ok(Item::PrimaryKey(_)) => true,
+                    Err(_) => false,
+                })
+                .map(|(item, _)| item.span.clone()),
+            Part::Whole => None,
+        };
+        found.unwrap_or_else(|| self.name.span.clone())
+    }
 }
 
 /// The pipeline.
@@ -122,17 +169,18 @@ fn table(entry: &Entry, faults: &mut Faults) -> Option<TableDefinition> {
             name => {
                 let key = Text { written: name.to_owned(), ..key.clone() };
                 match table.options.iter().find(|known| known.key.written == name) {
-                    Some(earlier) => faults.add(Fault::new(
-                        &key.span,
-                        format!("option '{name}' is given twice, first at {}", earlier.key.span),
-                    )),
+                    Some(earlier) => {
+                        let what = format!("option '{name}' is given twice, first at {}", earlier.key.span);
+                        faults.add(Fault::new(&key.span, what).help("leave one of them out"));
+                    }
                     None => table.options.push(Entry { key, value: value.clone() }),
                 }
             }
         }
     }
     if table.connector.is_none() && entry.value.get("connector").is_none() {
-        faults.add(Fault::new(&entry.key.span, format!("{what} has no 'connector'")));
+        let names = CONNECTORS.iter().map(|connector| connector.name);
+        faults.add(Fault::new(&entry.key.span, format!("{what} has no 'connector'")).allowed("", names));
     }
     Some(table)
 }
@@ -192,7 +240,13 @@ fn lookup(step: &Node, faults: &mut Faults) -> Option<LookupDefinition> {
 fn required<'a>(key: &Text, node: &'a Node, name: &str, of: &str, faults: &mut Faults) -> Option<&'a Node> {
     let found = node.get(name);
     if found.is_none() {
-        faults.add(Fault::new(&key.span, format!("{of} has no '{name}'")));
+        let help = match name {
+            "from" => "from: the table that rows are read from",
+            "into" => "into: the table that rows are written to",
+            "table" => "table: the name of a table under 'tables'",
+            _ => "condition: what Flink has behind ON, such as `users.id = orders.user_id`",
+        };
+        faults.add(Fault::new(&key.span, format!("{of} has no '{name}'")).help(help));
     }
     found
 }
@@ -237,7 +291,8 @@ fn list<'a>(node: &'a Node, what: &str, faults: &mut Faults) -> Option<&'a [Node
 fn text<'a>(node: &'a Node, what: &str, faults: &mut Faults) -> Option<&'a Text> {
     match &node.value {
         Value::Scalar(text) if text.is_missing() => {
-            faults.add(Fault::new(&node.span, format!("{what} has no value")));
+            let fault = Fault::new(&node.span, format!("{what} has no value"));
+            faults.add(fault.help("write it behind the colon, or leave the key out"));
             None
         }
         Value::Scalar(text) => Some(text).filter(|text| !text.is_broken()),

@@ -9,11 +9,13 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
-use config::{Config, Environment, File, FileFormat};
+use config::builder::DefaultState;
+use config::{Config, ConfigBuilder, Environment, File, FileFormat, FileSourceFile};
 use serde::Deserialize;
 use serde::de::{self, Deserializer};
 use tracing_subscriber::EnvFilter;
 
+use crate::error::io_reason;
 use crate::telemetry::LogFormat;
 
 use super::{Fault, Span, parse_duration};
@@ -82,18 +84,110 @@ impl Settings {
         environment: Option<HashMap<String, String>>,
         flags: &[(&str, String)],
     ) -> Result<Self, Vec<Fault>> {
-        let defaults = File::from_str(DEFAULTS, FileFormat::Yaml);
         let own = file.unwrap_or(Path::new(FILE));
-        let written = File::from(own).format(FileFormat::Yaml).required(file.is_some());
-        let environment = Environment::with_prefix(PREFIX)
-            .prefix_separator(SEPARATOR)
-            .separator(SEPARATOR)
-            .source(environment);
-        let layers = Config::builder().add_source(defaults).add_source(written).add_source(environment);
+        if let Some(fault) = unreadable(own, file.is_some()) {
+            return Err(vec![fault]);
+        }
+        let layers = layers(file, environment);
         let layers =
             flags.iter().try_fold(layers, |layers, (name, value)| layers.set_override(*name, value.as_str()));
         let read = layers.and_then(|layers| layers.build()).and_then(Config::try_deserialize);
         read.map_err(|error| vec![fault(own, &error)])
+    }
+}
+
+/// What the library would say less well: a file that is there, or was asked for, and cannot be read.
+fn unreadable(path: &Path, required: bool) -> Option<Fault> {
+    let error = std::fs::read_to_string(path).err()?;
+    if !required && error.kind() == std::io::ErrorKind::NotFound {
+        return None;
+    }
+    let what = format!("cannot be read: {}", io_reason(&error));
+    Some(Fault::new(&Span::file(&path.display().to_string()), what).help("these are settings of the process"))
+}
+
+/// Every layer but the flags.
+fn layers(
+    file: Option<&Path>,
+    environment: Option<HashMap<String, String>>,
+) -> ConfigBuilder<DefaultState> {
+    let defaults = File::from_str(DEFAULTS, FileFormat::Yaml);
+    Config::builder().add_source(defaults).add_source(written(file)).add_source(variables(environment))
+}
+
+fn written(file: Option<&Path>) -> File<FileSourceFile, FileFormat> {
+    File::from(file.unwrap_or(Path::new(FILE))).format(FileFormat::Yaml).required(file.is_some())
+}
+
+fn variables(environment: Option<HashMap<String, String>>) -> Environment {
+    Environment::with_prefix(PREFIX).prefix_separator(SEPARATOR).separator(SEPARATOR).source(environment)
+}
+
+/// Which layer a setting comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Built in.
+    Default,
+    /// The settings file of this name.
+    File(String),
+    /// The environment variable of this name.
+    Variable(String),
+    /// A flag of the command line.
+    Flag,
+}
+
+/// One setting in effect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EffectiveSetting {
+    /// Its name: `http.address`.
+    pub name: String,
+    /// Its value.
+    pub value: String,
+    /// Where it comes from.
+    pub origin: Origin,
+}
+
+/// Every setting with where it comes from, in the order of the settings file.
+///
+/// # Errors
+/// As [`Settings::load`].
+pub fn effective(file: Option<&Path>, flags: &[(&str, String)]) -> Result<Vec<EffectiveSetting>, Vec<Fault>> {
+    Settings::load(file, flags)?;
+    let own = file.unwrap_or(Path::new(FILE));
+    let read = |source: ConfigBuilder<DefaultState>| source.build().map_err(|error| vec![fault(own, &error)]);
+    let defaults = read(Config::builder().add_source(File::from_str(DEFAULTS, FileFormat::Yaml)))?;
+    let in_file = read(Config::builder().add_source(written(file)))?;
+    let in_environment = read(Config::builder().add_source(variables(None)))?;
+    let of = |name: &String| {
+        let by_flag = flags.iter().find(|(flag, _)| flag == name).map(|(_, value)| (value.clone(), Origin::Flag));
+        let variable = || format!("{PREFIX}{SEPARATOR}{}", name.to_uppercase().replace('.', SEPARATOR));
+        let from = |layer: &Config, origin| layer.get_string(name).ok().map(|value| (value, origin));
+        let found = by_flag
+            .or_else(|| from(&in_environment, Origin::Variable(variable())))
+            .or_else(|| from(&in_file, Origin::File(own.display().to_string())))
+            .or_else(|| from(&defaults, Origin::Default));
+        let (value, origin) = found.unwrap_or_else(|| (String::new(), Origin::Default));
+        EffectiveSetting { name: name.clone(), value, origin }
+    };
+    Ok(names().iter().map(of).collect())
+}
+
+/// The name of every setting, in the order of the settings file.
+fn names() -> Vec<String> {
+    let mut names = Vec::new();
+    if let Ok(root) = super::parse_yaml(FILE, DEFAULTS) {
+        collect_names(&root, "", &mut names);
+    }
+    names
+}
+
+fn collect_names(node: &super::Node, prefix: &str, names: &mut Vec<String>) {
+    for entry in node.as_map().unwrap_or_default() {
+        let name = format!("{prefix}{}", entry.key.written);
+        match entry.value.as_map() {
+            Some(_) => collect_names(&entry.value, &format!("{name}."), names),
+            None => names.push(name),
+        }
     }
 }
 

@@ -189,7 +189,8 @@ impl Builder {
                     if let Some(earlier) = earlier.filter(|_| text.written != "<<") {
                         let what =
                             format!("key '{}' is given twice, first at {}", text.written, earlier.key.span);
-                        self.faults.push(Fault::new(&text.span, what));
+                        let help = "leave one out, or give it another name";
+                        self.faults.push(Fault::new(&text.span, what).help(help));
                     }
                     open.key = Some(text);
                 }
@@ -278,8 +279,8 @@ mod tests {
         assert_eq!(
             whats("a: 1\nb: {c: 1, c: 2}\na: 2\n"),
             [
-                "t:2:11: key 'c' is given twice, first at t:2:5",
-                "t:3:1: key 'a' is given twice, first at t:1:1",
+                "t:2:11: key 'c' is given twice, first at t:2:5; leave one out, or give it another name",
+                "t:3:1: key 'a' is given twice, first at t:1:1; leave one out, or give it another name",
             ]
         );
     }

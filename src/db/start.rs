@@ -5,7 +5,7 @@ use std::time::Duration;
 use sqlx::mysql::MySqlConnection;
 
 use crate::clock::Clock;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Part, Result};
 use crate::model::DataType;
 use crate::plan::MysqlTable;
 
@@ -65,7 +65,7 @@ impl<'a> LiveTable<'a> {
         table: &MysqlTable,
         defined: &'a str,
     ) -> Result<LiveTable<'a>> {
-        let in_table = |error: Error| error.context(&format!("table {defined}"));
+        let in_table = |error: Error| error.in_table(defined, &format!("table {defined}"));
         let mut connection = connections.lease_at_start().await.map_err(in_table)?;
         let read = TableInfo::read(&mut connection, table).await;
         let info = read.map_err(|failure| in_table(connections.start_error(&failure)))?;
@@ -73,10 +73,11 @@ impl<'a> LiveTable<'a> {
             let near = near_table(&mut connection, &info).await;
             let database = connections.address();
             let (schema, name) = (&info.schema, &info.name);
-            return Err(in_table(Error::external(format!(
+            let missing = Error::external(format!(
                 "MySQL at {database} has no table `{schema}`.`{name}`{near}; \
                  correct `table-name`, create the table, or grant the user access to it"
-            ))));
+            ));
+            return Err(in_table(missing.about(Part::Option("table-name"))));
         }
         Ok(Self { connection, info, defined })
     }
@@ -92,7 +93,8 @@ impl<'a> LiveTable<'a> {
                 Some(near) => format!("; nearest is `{near}`"),
                 None => format!("; it has {}", names.join(", ")),
             };
-            self.refusal(&format!("has no column `{name}`{hint}"))
+            self.refusal(&format!("has no column `{name}`{hint}; correct the name in the definition, or add the column"))
+                .about(Part::Column(name.to_owned()))
         })
     }
 
@@ -109,17 +111,20 @@ impl<'a> LiveTable<'a> {
         let column = self.column(name)?;
         match fits(column, &declared.kind) {
             Ok(()) => Ok(column),
-            Err(allowed) => Err(self.refusal(&format!(
-                "has column `{name}` as {}, which cannot be declared {}; declare it {allowed}",
-                column.column_type, declared.kind
-            ))),
+            Err(allowed) => Err(self
+                .refusal(&format!(
+                    "has column `{name}` as {}, which cannot be declared {}; declare it {allowed}",
+                    column.column_type, declared.kind
+                ))
+                .about(Part::Column(name.to_owned()))),
         }
     }
 
     /// An error about the live table.
     #[must_use]
     pub fn refusal(&self, what: &str) -> Error {
-        Error::external(format!("table {}: `{}`.`{}` {what}", self.defined, self.info.schema, self.info.name))
+        let live = format!("`{}`.`{}` {what}", self.info.schema, self.info.name);
+        Error::external(live).in_table(self.defined, &format!("table {}", self.defined))
     }
 }
 

@@ -11,7 +11,7 @@ use axum::routing::get;
 use axum::{Json, Router};
 use tokio::net::TcpListener;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, io_reason};
 
 use super::Observable;
 
@@ -32,7 +32,7 @@ impl Server {
     pub async fn bind(address: &str) -> Result<Self> {
         let refused = |error: std::io::Error| {
             let remedy = "set http.address (LOOKASIDE__HTTP__ADDRESS) to a free address";
-            Error::external(format!("HTTP address {address} cannot be used: {error}; {remedy}"))
+            Error::external(format!("HTTP address {address} cannot be used: {}; {remedy}", io_reason(&error)))
         };
         let listener = TcpListener::bind(address).await.map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;

@@ -177,11 +177,8 @@ impl ClientContext for AdminContext {
 
 impl ConsumerContext for AdminContext {}
 
-/// A client for questions; what goes wrong in the background lands in `errors`.
-///
-/// # Errors
-/// A setting that librdkafka refuses.
-pub fn admin(client: &KafkaClient, errors: ClientErrors) -> Result<Admin> {
+/// Settings of a client that asks questions.
+pub(super) fn questions(client: &KafkaClient) -> ClientConfig {
     let mut config = base(client, &[]);
     for (name, value) in &client.settings {
         if !begins_with(name, CONSUMER_ONLY_PREFIXES) && !begins_with(name, PRODUCER_ONLY_PREFIXES) {
@@ -189,6 +186,14 @@ pub fn admin(client: &KafkaClient, errors: ClientErrors) -> Result<Admin> {
         }
     }
     config
+}
+
+/// A client for questions; what goes wrong in the background lands in `errors`.
+///
+/// # Errors
+/// A setting that librdkafka refuses.
+pub fn admin(client: &KafkaClient, errors: ClientErrors) -> Result<Admin> {
+    questions(client)
         .create_with_context(AdminContext(errors))
         .map_err(|error| explain(&format!("connecting to {}", client.bootstrap_servers), &error))
 }

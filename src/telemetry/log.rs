@@ -1,7 +1,6 @@
 //! The process log: to standard error, as text or as JSON lines.
 
-use std::io::IsTerminal;
-
+use anstream::{AutoStream, ColorChoice};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::layer;
 use tracing_subscriber::prelude::*;
@@ -28,7 +27,8 @@ pub fn install_log(format: LogFormat, level: &str) -> Result<()> {
     let registry = tracing_subscriber::registry().with(filter);
     let installed = match format {
         LogFormat::Text => {
-            let ansi = std::io::stderr().is_terminal();
+            // A terminal, and NO_COLOR is not set.
+            let ansi = AutoStream::choice(&std::io::stderr()) != ColorChoice::Never;
             registry.with(layer().with_writer(std::io::stderr).with_target(false).with_ansi(ansi)).try_init()
         }
         LogFormat::Json => registry

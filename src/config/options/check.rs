@@ -20,7 +20,7 @@ pub struct ConnectorUse<'a> {
 /// Checked options of a table or of the job; an option that is absent has its default.
 #[derive(Clone)]
 pub struct TableOptions {
-    specs: Specs,
+    pub(super) specs: Specs,
     span: Span,
     written: HashMap<String, (Text, Typed)>,
     /// `properties.*`, the prefix cut, in order.
@@ -29,8 +29,9 @@ pub struct TableOptions {
     pub notes: Vec<(String, &'static str)>,
 }
 
+/// Whose options they are.
 #[derive(Clone, Copy)]
-enum Specs {
+pub(super) enum Specs {
     Connector(&'static ConnectorSpec, Role),
     Job,
 }
@@ -202,14 +203,15 @@ impl TableOptions {
                 "option '{name}' of {} is for a {of}, and this table is used as {here}",
                 connector.name
             );
-            return faults.add(Fault::new(&key.span, what));
+            return faults.add(Fault::new(&key.span, what).help("leave it out here"));
         }
         match spec.support {
             Support::Noted(why) => self.notes.push((name, why)),
             Support::Refused(why) => faults.add(Fault::new(&key.span, format!("option '{name}': {why}"))),
             Support::Yes if text.is_broken() => {}
             Support::Yes if text.is_missing() => {
-                faults.add(Fault::new(&text.span, format!("option '{name}' has no value")));
+                let fault = Fault::new(&text.span, format!("option '{name}' has no value"));
+                faults.add(fault.help("write it behind the colon, or leave the line out"));
             }
             Support::Yes => match spec.kind.read(text.value()) {
                 Ok(typed) => {
@@ -231,7 +233,7 @@ impl TableOptions {
                     |chosen| format!("'{}'", self.shown(chooser, chosen)),
                 );
                 let what = format!("option '{name}' is for {format}, but '{chooser}' is {chosen}");
-                faults.add(Fault::new(&text.span, what));
+                faults.add(Fault::new(&text.span, what).help("leave it out, or choose that format"));
             }
         }
     }
@@ -246,6 +248,11 @@ impl TableOptions {
     #[must_use]
     pub fn is_written(&self, name: &str) -> bool {
         self.written.contains_key(name)
+    }
+
+    /// What was written for the option, if it was and is valid.
+    pub(super) fn as_written(&self, name: &str) -> Option<&Text> {
+        self.written.get(name).map(|(text, _)| text)
     }
 
     /// The option as it was written, for messages.

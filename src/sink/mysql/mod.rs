@@ -10,6 +10,7 @@
 //! find the deleted row gone. (Flink sends upserts first and loses the row.)
 
 mod buffer;
+mod privileges;
 mod rows;
 mod statements;
 mod task;
@@ -21,8 +22,8 @@ use std::time::Duration;
 
 use crate::clock::Clock;
 use crate::db::compatibility::writable;
-use crate::db::{Connections, LiveTable, time_zone, wait_for};
-use crate::error::{Error, Kind, Result};
+use crate::db::{Connections, Databases, LiveTable, time_zone, wait_for};
+use crate::error::{Error, Kind, Part, Result};
 use crate::model::{DataType, RowLayout, ShardId};
 use crate::plan::{MysqlSink, Plan, SinkPlan};
 
@@ -126,6 +127,17 @@ impl MysqlTableSink {
         Ok(Self { shared: Arc::new(shared), notes })
     }
 
+    /// Tries what [`MysqlTableSink::open`] needs, and the rights to write, without writing: what is said at start.
+    ///
+    /// # Errors
+    /// As [`MysqlTableSink::open`]; [`Kind::Transient`] when the server is unreachable.
+    pub async fn check(spec: &MysqlSinkSpec, databases: &Databases, clock: &Clock) -> Result<Vec<String>> {
+        let connections = databases.get(&spec.sink.table);
+        let sink = Self::open_once(spec, &connections, clock).await?;
+        privileges::check(spec, &connections).await?;
+        Ok(sink.notes)
+    }
+
     /// What was said at start: other unique indexes, keys whose collation takes different texts for one.
     #[must_use]
     pub fn notes(&self) -> &[String] {
@@ -170,10 +182,11 @@ fn check_key(live: &LiveTable<'_>, spec: &MysqlSinkSpec) -> Result<Vec<String>> 
     };
     if !live.info.indexes.iter().any(|index| same(&index)) {
         let names = key.join(", ");
-        return Err(live.refusal(&format!(
+        let what = format!(
             "has no PRIMARY KEY or UNIQUE index on exactly ({names}), so rows would pile up instead of being \
              replaced; create one, or declare the key that the table has"
-        )));
+        );
+        return Err(live.refusal(&what).about(Part::PrimaryKey));
     }
     let mut notes = Vec::new();
     for index in live.info.indexes.iter().filter(|index| index.unique && !same(index)) {
@@ -209,9 +222,9 @@ fn written_column<'a>(
 ) -> Result<&'a crate::db::catalog::ColumnInfo> {
     let column = live.typed_column(name, ty, writable)?;
     if column.generated {
-        return Err(live.refusal(&format!(
-            "has column `{name}` as a generated column, which cannot be written; leave it out of `columns`"
-        )));
+        let what =
+            format!("has column `{name}` as a generated column, which cannot be written; leave it out of `columns`");
+        return Err(live.refusal(&what).about(Part::Column(name.clone())));
     }
     Ok(column)
 }
