@@ -29,7 +29,8 @@ pub(super) fn run(args: &Args, format: OutputFormat) -> Exit {
     let (settings, loaded) = match (args.settings.effective(), definition) {
         (Ok(settings), Ok(loaded)) => (settings, loaded),
         (settings, definition) => {
-            let faults = [settings.err(), definition.err()].into_iter().flatten().flatten().collect::<Vec<_>>();
+            let faults =
+                [settings.err(), definition.err()].into_iter().flatten().flatten().collect::<Vec<_>>();
             output::faults(&faults, format);
             return Exit::Definition;
         }

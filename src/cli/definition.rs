@@ -42,7 +42,8 @@ impl DefinitionArg {
         match build(&loaded.plan) {
             Ok(()) => Ok(loaded),
             Err(error) => {
-                let span = loaded.place(&error).unwrap_or_else(|| Span::file(&self.path.display().to_string()));
+                let span =
+                    loaded.place(&error).unwrap_or_else(|| Span::file(&self.path.display().to_string()));
                 Err(vec![Fault::new(&span, error.to_string())])
             }
         }

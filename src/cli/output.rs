@@ -97,8 +97,10 @@ pub(super) fn error(error: &Error, place: Option<&Span>, format: OutputFormat) -
             say(&format!("{}: {place}{error}", styled(BAD, "error")));
         }
         OutputFormat::Json => {
-            let place = place.map(|span| json!({"file": &*span.file, "line": span.line, "column": span.column}));
-            let document = json!({"error": {"what": error.to_string(), "place": place, "exit_code": exit as u8}});
+            let place =
+                place.map(|span| json!({"file": &*span.file, "line": span.line, "column": span.column}));
+            let document =
+                json!({"error": {"what": error.to_string(), "place": place, "exit_code": exit as u8}});
             say(&document.to_string());
         }
     }

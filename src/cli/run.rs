@@ -44,7 +44,8 @@ const CODES: &[Exit] = &[
 ];
 
 pub(super) fn run(args: &Args, format: OutputFormat) -> Exit {
-    let ready = args.settings.load().and_then(|settings| args.definition.load().map(|loaded| (settings, loaded)));
+    let ready =
+        args.settings.load().and_then(|settings| args.definition.load().map(|loaded| (settings, loaded)));
     let (settings, loaded) = match ready {
         Ok(ready) => ready,
         Err(faults) => {

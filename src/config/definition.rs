@@ -1,6 +1,6 @@
 //! The shape of a definition: which keys stand where. What they mean is not decided here.
 
-use crate::error::{Part, Subject};
+use crate::error::{Subject, TablePart};
 
 use super::ddl::{Item, parse_item};
 use super::options::CONNECTORS;
@@ -57,21 +57,21 @@ impl TableDefinition {
 
     /// Where a part of it stands; its name for what is not written.
     #[must_use]
-    pub fn place(&self, part: &Part) -> Span {
+    pub fn place(&self, part: &TablePart) -> Span {
         let items = || self.columns.iter().flatten().map(|item| (item, parse_item(item)));
         let found = match part {
-            Part::Option(name) => self.option(name).map(|entry| entry.value.span.clone()),
-            Part::Column(name) => items()
+            TablePart::Option(name) => self.option(name).map(|entry| entry.value.span.clone()),
+            TablePart::Column(name) => items()
                 .find(|(_, read)| matches!(read, Ok(Item::Column(column)) if column.name == *name))
                 .map(|(item, _)| item.span.clone()),
-            Part::PrimaryKey => items()
+            TablePart::PrimaryKey => items()
                 .find(|(_, read)| match read {
                     Ok(Item::Column(column)) => column.primary_key,
                     Ok(Item::PrimaryKey(_)) => true,
                     Err(_) => false,
                 })
                 .map(|(item, _)| item.span.clone()),
-            Part::Whole => None,
+            TablePart::Whole => None,
         };
         found.unwrap_or_else(|| self.name.span.clone())
     }

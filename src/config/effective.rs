@@ -147,11 +147,16 @@ fn role(definition: &Definition, table: &TableDefinition) -> Option<Role> {
 /// A table that nothing uses has no options in effect: what is written is shown.
 fn table_options(definition: &Definition, table: &TableDefinition) -> Vec<EffectiveOption> {
     let mut ignored = Faults::default();
-    let used = role(definition, table)
-        .and_then(|role| check_table(ConnectorUse { table, role }, &mut ignored));
+    let used =
+        role(definition, table).and_then(|role| check_table(ConnectorUse { table, role }, &mut ignored));
     match used {
         Some(options) => options.effective(),
-        None => table.options.iter().filter_map(|entry| Some((entry, entry.value.as_text()?))).map(unused).collect(),
+        None => table
+            .options
+            .iter()
+            .filter_map(|entry| Some((entry, entry.value.as_text()?)))
+            .map(unused)
+            .collect(),
     }
 }
 

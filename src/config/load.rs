@@ -107,7 +107,9 @@ fn read(source: &DefinitionSource) -> Result<(String, Vec<(String, String)>), Fa
         DefinitionSource::StandardInput => {
             let mut text = String::new();
             let read = std::io::stdin().lock().read_to_string(&mut text);
-            read.map_err(|error| Fault::new(&Span::file("-"), format!("cannot be read: {}", io_reason(&error))))?;
+            read.map_err(|error| {
+                Fault::new(&Span::file("-"), format!("cannot be read: {}", io_reason(&error)))
+            })?;
             Ok(("-".to_owned(), vec![("-".to_owned(), text)]))
         }
         DefinitionSource::Path(path) if path.is_dir() => {
@@ -131,7 +133,8 @@ fn read_file(path: &Path) -> Result<(String, String), Fault> {
 /// of a mounted ConfigMap are not read twice.
 fn files_in(folder: &Path) -> Result<Vec<PathBuf>, Fault> {
     let blame = |what: String| Fault::new(&Span::file(&folder.display().to_string()), what);
-    let entries = fs::read_dir(folder).map_err(|error| blame(format!("cannot be read: {}", io_reason(&error))))?;
+    let entries =
+        fs::read_dir(folder).map_err(|error| blame(format!("cannot be read: {}", io_reason(&error))))?;
     let mut files = Vec::new();
     for entry in entries {
         let path = entry.map_err(|error| blame(format!("cannot be read: {}", io_reason(&error))))?.path();

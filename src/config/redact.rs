@@ -107,7 +107,13 @@ mod tests {
 
     #[test]
     fn names_of_secrets() {
-        for name in ["password", "sasl.password", "properties.sasl.jaas.config", "ssl.key.pem", "x.basic-auth.user-info"] {
+        for name in [
+            "password",
+            "sasl.password",
+            "properties.sasl.jaas.config",
+            "ssl.key.pem",
+            "x.basic-auth.user-info",
+        ] {
             assert!(is_secret_name(name), "{name}");
         }
         for name in ["topic", "username", "sasl.oauthbearer.token.endpoint.url", "key.format"] {

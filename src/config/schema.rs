@@ -2,7 +2,9 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::options::{CONNECTORS, Choice, ConnectorSpec, FORMATS, Flink, JOB_OPTIONS, Kind, OptionSpec, Support};
+use super::options::{
+    CONNECTORS, Choice, ConnectorSpec, FORMATS, Flink, JOB_OPTIONS, Kind, OptionSpec, Support,
+};
 
 /// Draft 2020-12; unknown keys are refused wherever the program refuses them.
 #[must_use]

@@ -107,10 +107,7 @@ fn unreadable(path: &Path, required: bool) -> Option<Fault> {
 }
 
 /// Every layer but the flags.
-fn layers(
-    file: Option<&Path>,
-    environment: Option<HashMap<String, String>>,
-) -> ConfigBuilder<DefaultState> {
+fn layers(file: Option<&Path>, environment: Option<HashMap<String, String>>) -> ConfigBuilder<DefaultState> {
     let defaults = File::from_str(DEFAULTS, FileFormat::Yaml);
     Config::builder().add_source(defaults).add_source(written(file)).add_source(variables(environment))
 }
@@ -159,7 +156,8 @@ pub fn effective(file: Option<&Path>, flags: &[(&str, String)]) -> Result<Vec<Ef
     let in_file = read(Config::builder().add_source(written(file)))?;
     let in_environment = read(Config::builder().add_source(variables(None)))?;
     let of = |name: &String| {
-        let by_flag = flags.iter().find(|(flag, _)| flag == name).map(|(_, value)| (value.clone(), Origin::Flag));
+        let by_flag =
+            flags.iter().find(|(flag, _)| flag == name).map(|(_, value)| (value.clone(), Origin::Flag));
         let variable = || format!("{PREFIX}{SEPARATOR}{}", name.to_uppercase().replace('.', SEPARATOR));
         let from = |layer: &Config, origin| layer.get_string(name).ok().map(|value| (value, origin));
         let found = by_flag

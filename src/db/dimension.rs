@@ -9,7 +9,7 @@ use sqlx::mysql::{MySqlConnection, MySqlRow};
 use tokio::time::timeout;
 
 use crate::clock::Stopwatch;
-use crate::error::{Error, Kind, Part, Result};
+use crate::error::{Error, Kind, Result, TablePart};
 use crate::model::RowLayout;
 use crate::plan::DimensionColumn;
 
@@ -58,8 +58,9 @@ impl MysqlDimension {
         let mut notes = if has_index { Vec::new() } else { vec![index_note(&live, &key, &spec.table)] };
         notes.extend(width_notes(&live, spec));
         let probed = probe(&mut live.connection, &texts).await;
-        let in_table =
-            |failure: Failure| connections.start_error(&failure).in_table(&spec.table, &format!("table {}", spec.table));
+        let in_table = |failure: Failure| {
+            connections.start_error(&failure).in_table(&spec.table, &format!("table {}", spec.table))
+        };
         if let Some(objection) = probed.map_err(in_table)? {
             texts.batch = None;
             notes.push(format!(
@@ -186,7 +187,8 @@ fn key_columns(live: &LiveTable<'_>, spec: &DimensionSpec, zone: &TimeZone) -> R
         let column = live.typed_column(&part.name, &part.ty, readable)?;
         let converted = KeyColumn::new(column, &part.ty.kind, zone);
         let refusal = |why: String| {
-            live.refusal(&format!("has key column `{}`: {why}", part.name)).about(Part::Column(part.name.clone()))
+            live.refusal(&format!("has key column `{}`: {why}", part.name))
+                .about(TablePart::Column(part.name.clone()))
         };
         key.push(converted.map_err(refusal)?);
     }

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use crate::error::{Error, Kind, Part};
+use crate::error::{Error, Kind, TablePart};
 
 /// Codes that pass by themselves: too many connections (1040, 1203, 1226), lock
 /// waits and deadlocks (1205, 1213), a server that shuts down or is read-only
@@ -70,9 +70,10 @@ impl Failure {
     pub(super) fn at_start(&self, address: &str, user: &str) -> Error {
         let Some(code) = self.code else {
             let verb = if self.hopeless { "cannot be spoken with" } else { "is unreachable" };
-            let advice = if self.hopeless { "" } else { "; check host and port in `url`, and that the server runs" };
+            let advice =
+                if self.hopeless { "" } else { "; check host and port in `url`, and that the server runs" };
             let message = format!("MySQL at {address} {verb}: {}{advice}", self.text);
-            return Error::new(self.kind(), message).about(Part::Option("url"));
+            return Error::new(self.kind(), message).about(TablePart::Option("url"));
         };
         let (option, advice) = match code {
             1045 | 1698 => ("password", "; check `username` and `password`"),
@@ -84,7 +85,7 @@ impl Failure {
             _ => ("url", ""),
         };
         let message = format!("MySQL at {address} refuses user '{user}': {self}{advice}");
-        Error::new(self.kind(), message).about(Part::Option(option))
+        Error::new(self.kind(), message).about(TablePart::Option(option))
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use sqlx::mysql::MySqlConnection;
 
 use crate::clock::Clock;
-use crate::error::{Error, Kind, Part, Result};
+use crate::error::{Error, Kind, Result, TablePart};
 use crate::model::DataType;
 use crate::plan::MysqlTable;
 
@@ -77,7 +77,7 @@ impl<'a> LiveTable<'a> {
                 "MySQL at {database} has no table `{schema}`.`{name}`{near}; \
                  correct `table-name`, create the table, or grant the user access to it"
             ));
-            return Err(in_table(missing.about(Part::Option("table-name"))));
+            return Err(in_table(missing.about(TablePart::Option("table-name"))));
         }
         Ok(Self { connection, info, defined })
     }
@@ -93,8 +93,10 @@ impl<'a> LiveTable<'a> {
                 Some(near) => format!("; nearest is `{near}`"),
                 None => format!("; it has {}", names.join(", ")),
             };
-            self.refusal(&format!("has no column `{name}`{hint}; correct the name in the definition, or add the column"))
-                .about(Part::Column(name.to_owned()))
+            self.refusal(&format!(
+                "has no column `{name}`{hint}; correct the name in the definition, or add the column"
+            ))
+            .about(TablePart::Column(name.to_owned()))
         })
     }
 
@@ -116,7 +118,7 @@ impl<'a> LiveTable<'a> {
                     "has column `{name}` as {}, which cannot be declared {}; declare it {allowed}",
                     column.column_type, declared.kind
                 ))
-                .about(Part::Column(name.to_owned()))),
+                .about(TablePart::Column(name.to_owned()))),
         }
     }
 

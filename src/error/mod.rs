@@ -12,7 +12,7 @@ mod subject;
 pub use fault::{DataFault, Place, RowFault};
 pub use io::io_reason;
 pub use reason::Reason;
-pub use subject::{Part, Subject};
+pub use subject::{Subject, TablePart};
 
 /// What the caller does about an error. Each kind is one exit code of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,9 +105,9 @@ impl Error {
 
     /// Says which part of a table it is about; what was said first, nearest to the cause, stays.
     #[must_use]
-    pub fn about(mut self, part: Part) -> Self {
+    pub fn about(mut self, part: TablePart) -> Self {
         match &mut self.subject {
-            Some(subject) if subject.part != Part::Whole => {}
+            Some(subject) if subject.part != TablePart::Whole => {}
             Some(subject) => subject.part = part,
             None => self.subject = Some(Box::new(Subject { table: String::new(), part })),
         }
@@ -117,7 +117,7 @@ impl Error {
     /// Says which table of the definition it is about; one that was named before stays.
     #[must_use]
     pub fn of_table(mut self, table: &str) -> Self {
-        let whole = || Box::new(Subject { table: String::new(), part: Part::Whole });
+        let whole = || Box::new(Subject { table: String::new(), part: TablePart::Whole });
         let subject = self.subject.get_or_insert_with(whole);
         if subject.table.is_empty() {
             table.clone_into(&mut subject.table);

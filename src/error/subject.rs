@@ -2,7 +2,7 @@
 
 /// A part of a table's definition.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum TablePart {
     /// An option, by name.
     Option(&'static str),
     /// A column, by name.
@@ -19,5 +19,5 @@ pub struct Subject {
     /// Name of the table in the definition; empty until someone knows it.
     pub table: String,
     /// Which part of it.
-    pub part: Part,
+    pub part: TablePart,
 }

@@ -8,7 +8,7 @@ use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::error::KafkaError;
 use rdkafka::topic_partition_list::{Offset, TopicPartitionList};
 
-use crate::error::{Result, Error};
+use crate::error::{Error, Result};
 use crate::plan::KafkaClient;
 
 use super::settings::questions;
@@ -21,7 +21,8 @@ use super::{ClientErrors, GroupContext, Topic, explain};
 pub async fn cleanup_policy(client: &KafkaClient, topic: &str, limit: Duration) -> Result<Option<String>> {
     let doing = format!("asking for the settings of topic {topic}");
     let wrong = |error: &KafkaError| explain(&doing, error);
-    let admin: AdminClient<DefaultClientContext> = questions(client).create().map_err(|error| wrong(&error))?;
+    let admin: AdminClient<DefaultClientContext> =
+        questions(client).create().map_err(|error| wrong(&error))?;
     let options = AdminOptions::new().request_timeout(Some(limit));
     let answer = admin.describe_configs([&ResourceSpecifier::Topic(topic)], &options).await;
     let answers = answer.map_err(|error| wrong(&error))?;

@@ -69,13 +69,7 @@ impl Scan {
         Ok(scan)
     }
 
-    fn add(
-        &mut self,
-        topic: &str,
-        partition: i32,
-        count: i64,
-        begin: &mut TopicPartitionList,
-    ) -> Result<()> {
+    fn add(&mut self, topic: &str, partition: i32, count: i64, begin: &mut TopicPartitionList) -> Result<()> {
         let (low, high) =
             self.consumer.consumer().fetch_watermarks(topic, partition, ASK_TIMEOUT).map_err(|error| {
                 explain(&format!("asking for the offsets of {topic}[{partition}]"), &error)

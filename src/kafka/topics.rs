@@ -9,7 +9,7 @@ use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::metadata::MetadataTopic;
 
 use crate::clock::Clock;
-use crate::error::{Error, Kind, Part, Result};
+use crate::error::{Error, Kind, Result, TablePart};
 
 use super::errors::{explain, kind_of};
 use super::events::ClientErrors;
@@ -132,5 +132,5 @@ fn refusal(topic: &MetadataTopic) -> Option<Error> {
 
 fn missing(name: &str) -> Error {
     Error::external(format!("topic {name} does not exist; create it, or correct the name in the definition"))
-        .about(Part::Option("topic"))
+        .about(TablePart::Option("topic"))
 }

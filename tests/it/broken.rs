@@ -53,7 +53,8 @@ fn said(path: &Path, environment: &[(&str, &str)], names: &[(String, &str)]) -> 
     assert!(!out.contains(PASSWORD) && !err.contains(PASSWORD), "{out}{err}");
     if command == "run" {
         // The log stands before it, with times.
-        err = err.lines().filter(|line| line.starts_with("error: ")).map(|line| format!("{line}\n")).collect();
+        err =
+            err.lines().filter(|line| line.starts_with("error: ")).map(|line| format!("{line}\n")).collect();
     }
     let mut said = format!("exit {}\n{out}{err}", output.status.code().unwrap_or(-1));
     // What MySQL and MariaDB say differs in a word or two.

@@ -63,7 +63,9 @@ impl Secrets {
             ),
             dimension(
                 "by_variable",
-                &format!("url: {url}\n    username: {database}_variable\n    password: ${{env:CANARY_VARIABLE}}"),
+                &format!(
+                    "url: {url}\n    username: {database}_variable\n    password: ${{env:CANARY_VARIABLE}}"
+                ),
             ),
             dimension(
                 "by_default",

@@ -166,7 +166,9 @@ fn succeed(arguments: &[&str], input: &str) -> Result<String, String> {
     let output = lookaside(arguments, input);
     match output.status.code() {
         Some(0) => Ok(text(&output.stdout)),
-        code => Err(format!("{arguments:?} ends with {code:?}: {}{}", text(&output.stdout), text(&output.stderr))),
+        code => {
+            Err(format!("{arguments:?} ends with {code:?}: {}{}", text(&output.stdout), text(&output.stderr)))
+        }
     }
 }
 
@@ -216,7 +218,8 @@ fn yaml(block: &str) -> Result<(), String> {
     if ["tables", "pipeline", "options"].iter().any(|part| has(part)) {
         return succeed(&["validate", "-"], &with_parts(block)).map(drop);
     }
-    Err("this is neither a definition, a part of one (tables, pipeline, options), a case nor settings".to_owned())
+    Err("this is neither a definition, a part of one (tables, pipeline, options), a case nor settings"
+        .to_owned())
 }
 
 /// [`WHOLE`] with the parts that `piece` has in place of its own; tables are added.
@@ -241,7 +244,11 @@ fn with_parts(piece: &str) -> String {
             Some((_, own)) if name == "tables" => {
                 let added = body.split_once('\n').map_or("", |(_, rest)| rest);
                 // A table of the same name is the piece's.
-                let names: Vec<String> = added.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   ")).map(|line| line.trim().split(':').next().unwrap_or_default().to_owned()).collect();
+                let names: Vec<String> = added
+                    .lines()
+                    .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
+                    .map(|line| line.trim().split(':').next().unwrap_or_default().to_owned())
+                    .collect();
                 let (mut kept, mut keep) = (String::new(), true);
                 for line in own.lines() {
                     if line.starts_with("  ") && !line.starts_with("   ") {
@@ -297,9 +304,16 @@ fn command(line: &str) -> Result<String, String> {
         let folder = tempfile::tempdir().expect("folder");
         // What writes a file does so elsewhere.
         if name == "init" {
-            let output = Command::new(env!("CARGO_BIN_EXE_lookaside")).args(arguments).current_dir(folder.path()).output();
+            let output = Command::new(env!("CARGO_BIN_EXE_lookaside"))
+                .args(arguments)
+                .current_dir(folder.path())
+                .output();
             let output = output.expect("lookaside runs");
-            return if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) };
+            return if output.status.success() {
+                Ok(text(&output.stdout))
+            } else {
+                Err(text(&output.stderr))
+            };
         }
         return succeed(arguments, "");
     }
@@ -318,7 +332,8 @@ fn command(line: &str) -> Result<String, String> {
 
 /// The words of a command, quotes taken away, up to a pipe or redirection.
 fn line_words(line: &str) -> Vec<String> {
-    let (mut words, mut word, mut quote): (Vec<String>, String, Option<char>) = (Vec::new(), String::new(), None);
+    let (mut words, mut word, mut quote): (Vec<String>, String, Option<char>) =
+        (Vec::new(), String::new(), None);
     for c in line.chars() {
         match (quote, c) {
             (None, '|' | '>' | '<') => break,
@@ -376,7 +391,10 @@ fn figure_or_output(block: &Block) -> Result<(), String> {
 
 fn sql(block: &str) -> Result<(), String> {
     let generic = Parser::parse_sql(&GenericDialect {}, block);
-    generic.or_else(|_| Parser::parse_sql(&MySqlDialect {}, block)).map(drop).map_err(|error| error.to_string())
+    generic
+        .or_else(|_| Parser::parse_sql(&MySqlDialect {}, block))
+        .map(drop)
+        .map_err(|error| error.to_string())
 }
 
 #[test]

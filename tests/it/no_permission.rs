@@ -71,7 +71,10 @@ fn what_may_not_be_read_is_one_line() {
         world.run(&["validate", "closed.yaml"]),
         said(3, &one("closed.yaml: cannot be read: permission denied"))
     );
-    assert_eq!(world.run(&["validate", "folder"]), said(3, &one("folder: cannot be read: permission denied")));
+    assert_eq!(
+        world.run(&["validate", "folder"]),
+        said(3, &one("folder: cannot be read: permission denied"))
+    );
     assert_eq!(
         world.run(&["run", "absent.yaml"]),
         said(3, &one("absent.yaml: cannot be read: there is no such file or folder"))
@@ -82,10 +85,7 @@ fn what_may_not_be_read_is_one_line() {
     let (code, text) = world.run(&["test", "folder"]);
     assert_eq!((code, text.as_str()), (Some(2), "folder: cannot be read: permission denied\n"));
     let (code, text) = world.run(&["keygroups", "--type", "INT", "--keys", "closed.yaml"]);
-    assert_eq!(
-        (code, text.as_str()),
-        (Some(2), "error: closed.yaml: cannot be read: permission denied\n")
-    );
+    assert_eq!((code, text.as_str()), (Some(2), "error: closed.yaml: cannot be read: permission denied\n"));
     world.mode("folder", 0o755);
 }
 
@@ -98,7 +98,10 @@ fn a_secret_that_may_not_be_read_is_named_with_its_place() {
     fs::write(world.path("job.yaml"), text.replace("/no/such/secret", &secret)).expect("definition");
     let (code, text) = world.run(&["validate", "job.yaml"]);
     assert_eq!(code, Some(3));
-    assert!(text.starts_with(&format!("job.yaml:21:15: file '{secret}' cannot be read: permission denied; ")), "{text}");
+    assert!(
+        text.starts_with(&format!("job.yaml:21:15: file '{secret}' cannot be read: permission denied; ")),
+        "{text}"
+    );
 }
 
 #[test]

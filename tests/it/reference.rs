@@ -23,7 +23,8 @@ fn check(path: &str, generate: impl Fn(&str) -> String) {
         let line_end = head.find('\n').expect("a line");
         let name = head[..line_end].trim_start_matches("<!-- generated: ").trim_end_matches(" -->");
         let end = head.find(END).unwrap_or_else(|| panic!("{path}: {name} has no {END}"));
-        write!(made, "{}{}\n{}\n{END}", &rest[..at], &head[..line_end], generate(name).trim_end()).expect("text");
+        write!(made, "{}{}\n{}\n{END}", &rest[..at], &head[..line_end], generate(name).trim_end())
+            .expect("text");
         rest = &head[end + END.len()..];
     }
     made.push_str(rest);
@@ -131,7 +132,8 @@ fn connector(connector: &ConnectorSpec) -> String {
     let prefixes: Vec<String> =
         connector.formats.iter().map(|(prefix, _)| format!("`{prefix}<format>.*`")).collect();
     if !prefixes.is_empty() {
-        write!(out, "\nOptions of the [formats](#formats) stand behind {}.", prefixes.join(", ")).expect("text");
+        write!(out, "\nOptions of the [formats](#formats) stand behind {}.", prefixes.join(", "))
+            .expect("text");
     }
     if connector.has_properties {
         out.push_str(" Settings of the client are [`properties.*`](#kafka-clients).");
@@ -144,7 +146,8 @@ fn connector(connector: &ConnectorSpec) -> String {
 fn table(specs: Vec<&OptionSpec>, roles: &[Role]) -> String {
     let with_role = 1 < roles.len();
     let (head, line) = if with_role { ("| for ", "|---") } else { ("", "") };
-    let mut out = format!("| option {head}| type | default | meaning | Flink |\n|---{line}|---|---|---|---|\n");
+    let mut out =
+        format!("| option {head}| type | default | meaning | Flink |\n|---{line}|---|---|---|---|\n");
     for spec in specs.iter().filter(|spec| spec.support == Support::Yes) {
         let names: Vec<&str> = spec.roles.iter().map(|role| role.name()).collect();
         let role = match with_role {
@@ -229,7 +232,8 @@ fn client() -> String {
             Treatment::AsKibibytes(own) => translated.push(format!("{name} as {} (KiB)", code(own))),
             Treatment::Jaas => translated.push(format!("{name} as `sasl.username` and `sasl.password`")),
             Treatment::Noted(why) | Treatment::Refused(why) => {
-                let verb = if matches!(found.treatment, Treatment::Noted(_)) { "does nothing" } else { "refused" };
+                let verb =
+                    if matches!(found.treatment, Treatment::Noted(_)) { "does nothing" } else { "refused" };
                 match reasons.iter_mut().find(|(known, names)| *known == why && names[0] == verb) {
                     Some((_, names)) => names.push(name),
                     None => reasons.push((why, vec![verb.to_owned(), name])),
@@ -239,8 +243,12 @@ fn client() -> String {
         assert!(matches!(found.side, Side::Both | Side::Consumer | Side::Producer));
     }
     let mut out = format!("Taken as they are: {}.\n\n", same.join(", "));
-    write!(out, "Translated: {}.\n\n| setting | what becomes of it | why |\n|---|---|---|\n", translated.join(", "))
-        .expect("text");
+    write!(
+        out,
+        "Translated: {}.\n\n| setting | what becomes of it | why |\n|---|---|---|\n",
+        translated.join(", ")
+    )
+    .expect("text");
     for (why, names) in reasons {
         writeln!(out, "| {} | {} | {} |", names[1..].join(", "), names[0], escaped(why)).expect("text");
     }

@@ -36,7 +36,8 @@ fn every_combination_is_valid() {
         for sink in of_role(Role::Sink) {
             for chosen in &choices {
                 for format in ["json", "csv"] {
-                    let mut arguments = vec!["init", "-", "--source", source, "--sink", sink, "--format", format];
+                    let mut arguments =
+                        vec!["init", "-", "--source", source, "--sink", sink, "--format", format];
                     chosen.iter().for_each(|dimension| arguments.extend(["--dimension", dimension]));
                     let output = lookaside(&arguments, folder.path());
                     assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", text(&output.stderr));
@@ -44,7 +45,8 @@ fn every_combination_is_valid() {
                     let texts = [("init.yaml".to_owned(), written.clone())];
                     // Valid without any variable set: every reference has a default.
                     let references = References::new(|_| None, |_| Err("no such file".to_owned()));
-                    let compiled = load_texts(&texts, &references).and_then(|definition| compile(&definition));
+                    let compiled =
+                        load_texts(&texts, &references).and_then(|definition| compile(&definition));
                     assert!(compiled.is_ok(), "{arguments:?}: {:#?}\n{written}", compiled.err());
                 }
             }
@@ -62,7 +64,10 @@ fn what_is_commented_out_can_be_taken_in() {
         let written = text(&output.stdout);
         let offered = written.lines().filter(|line| option.is_match(line)).count();
         assert!(3 < offered, "{written}");
-        let taken_in = option.replace_all(&written, "$1$2").replace("sink.buffer-flush.interval: 0 s", "sink.buffer-flush.interval: 1 s").replace("sink.buffer-flush.max-rows: 0", "sink.buffer-flush.max-rows: 10");
+        let taken_in = option
+            .replace_all(&written, "$1$2")
+            .replace("sink.buffer-flush.interval: 0 s", "sink.buffer-flush.interval: 1 s")
+            .replace("sink.buffer-flush.max-rows: 0", "sink.buffer-flush.max-rows: 10");
         let texts = [("init.yaml".to_owned(), taken_in.clone())];
         let references = References::new(|_| None, |_| Err("no such file".to_owned()));
         let compiled = load_texts(&texts, &references).and_then(|definition| compile(&definition));

@@ -5,7 +5,7 @@ use tokio::time::timeout;
 use crate::db::catalog::ColumnInfo;
 use crate::db::compatibility::{readable, writable};
 use crate::db::{Access, DimensionSpec, LiveTable, MysqlDimension};
-use crate::error::{Error, Part, Result};
+use crate::error::{Error, Result, TablePart};
 use crate::model::{DataType, Type};
 use crate::plan::{LookupPlan, MysqlSink, MysqlTable};
 use crate::sink::{MysqlSinkSpec, MysqlTableSink};
@@ -28,7 +28,8 @@ impl Checks<'_> {
         if !self.table((&spec.table, &spec.source), &columns, readable, report) {
             return;
         }
-        let access = Access::new(self.databases.clone(), self.clock.clone(), &self.loaded.plan.options.time_zone);
+        let access =
+            Access::new(self.databases.clone(), self.clock.clone(), &self.loaded.plan.options.time_zone);
         match self.answer(&spec.table, MysqlDimension::open(&spec, access)) {
             Ok(dimension) => {
                 let key: Vec<&str> = spec.key.iter().map(|part| part.name.as_str()).collect();
@@ -74,10 +75,8 @@ impl Checks<'_> {
         };
         let (address, server) = (connections.address(), &live.info.server);
         report.add(Finding::new(Status::Ok, format!("MySQL at {address} answers: version {server}")));
-        let unfit: Vec<Error> = columns
-            .iter()
-            .filter_map(|(column, ty)| live.typed_column(column, ty, fits).err())
-            .collect();
+        let unfit: Vec<Error> =
+            columns.iter().filter_map(|(column, ty)| live.typed_column(column, ty, fits).err()).collect();
         let names: Vec<&str> = columns.iter().map(|(column, _)| column.as_str()).collect();
         if unfit.is_empty() {
             let table = format!("`{}`.`{}`", live.info.schema, live.info.name);
@@ -97,7 +96,7 @@ impl Checks<'_> {
                 "table {table}: MySQL gives no answer within {:?}; check host and port in `url`",
                 self.timeout
             );
-            Err(Error::transient(what).about(Part::Option("url")).of_table(table))
+            Err(Error::transient(what).about(TablePart::Option("url")).of_table(table))
         })
     }
 

@@ -2,7 +2,7 @@
 
 use crate::clock::Stopwatch;
 use crate::config::{Span, nearest};
-use crate::error::{Error, Kind, Part, Result};
+use crate::error::{Error, Kind, Result, TablePart};
 use crate::kafka::{self, Admin, ClientErrors, Topic};
 use crate::plan::{KafkaClient, KafkaSink, SourceKind, Topics};
 use crate::source;
@@ -40,7 +40,12 @@ impl Checks<'_> {
     }
 
     /// Connects; `None`: nobody answers, which is reported.
-    fn cluster<'a>(&self, table: &'a str, client: &'a KafkaClient, report: &mut Report) -> Option<Cluster<'a>> {
+    fn cluster<'a>(
+        &self,
+        table: &'a str,
+        client: &'a KafkaClient,
+        report: &mut Report,
+    ) -> Option<Cluster<'a>> {
         let errors = ClientErrors::new(&format!("table {table}"), self.clock.clone());
         let connected = kafka::admin(client, errors.clone()).and_then(|admin| {
             let brokers = self.ask(&errors, || kafka::brokers(&admin))?;
@@ -55,7 +60,9 @@ impl Checks<'_> {
             }
             Err(error) => {
                 let cause = errors.latest().filter(|_| error.kind() == Kind::Transient);
-                report.add(self.failed(&unreachable(client, error, cause).about(Part::Option(BROKERS)).of_table(table)));
+                report.add(self.failed(
+                    &unreachable(client, error, cause).about(TablePart::Option(BROKERS)).of_table(table),
+                ));
                 None
             }
         }
@@ -70,9 +77,10 @@ impl Checks<'_> {
     /// The topics that are there; `None` if one is missing, which is reported.
     fn topics(&self, cluster: &Cluster<'_>, wanted: &Topics, report: &mut Report) -> Option<Vec<Topic>> {
         let found = match wanted {
-            Topics::List(names) => {
-                names.iter().map(|name| self.ask(&cluster.errors, || kafka::check_topic(&cluster.admin, name))).collect()
-            }
+            Topics::List(names) => names
+                .iter()
+                .map(|name| self.ask(&cluster.errors, || kafka::check_topic(&cluster.admin, name)))
+                .collect(),
             Topics::Pattern(_) => vec![self.ask(&cluster.errors, || {
                 source::resolve(&cluster.admin, wanted).map(|topics| Topic {
                     name: topics.iter().map(|topic| topic.name.as_str()).collect::<Vec<_>>().join(", "),
@@ -128,7 +136,9 @@ impl Checks<'_> {
         let partitions: usize = topics.iter().map(|topic| topic.partitions.len()).sum();
         let asked = kafka::committed_partitions(cluster.client, group, topics, self.timeout);
         report.add(match asked {
-            Ok(0) => Finding::new(Status::Ok, format!("group {group}: may be read; it has committed nothing yet")),
+            Ok(0) => {
+                Finding::new(Status::Ok, format!("group {group}: may be read; it has committed nothing yet"))
+            }
             Ok(committed) => Finding::new(
                 Status::Ok,
                 format!("group {group}: has committed offsets of {committed} of {partitions} partitions"),
@@ -141,7 +151,7 @@ impl Checks<'_> {
     }
 
     pub(super) fn place(&self, table: &str, option: &'static str) -> Option<Span> {
-        Some(self.loaded.definition.table(table)?.place(&Part::Option(option)))
+        Some(self.loaded.definition.table(table)?.place(&TablePart::Option(option)))
     }
 }
 
@@ -159,7 +169,9 @@ impl Cluster<'_> {
         let Some(name) = name.filter(|_| error.kind() == Kind::External) else { return error };
         let topics = kafka::list_topics(&self.admin, |_| true).unwrap_or_default();
         match nearest(name, topics.iter().map(|topic| topic.name.as_str())) {
-            Some(near) => Error::external(format!("{error}; did you mean '{near}'?")).about(Part::Option("topic")),
+            Some(near) => {
+                Error::external(format!("{error}; did you mean '{near}'?")).about(TablePart::Option("topic"))
+            }
             None => error,
         }
     }

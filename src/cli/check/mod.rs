@@ -100,7 +100,8 @@ impl<'a> Checks<'a> {
         report.begin(&format!("source {}", plan.source.table));
         self.source(&mut report);
         for lookup in &plan.lookups {
-            let alias = if lookup.alias == lookup.table { String::new() } else { format!(" AS {}", lookup.alias) };
+            let alias =
+                if lookup.alias == lookup.table { String::new() } else { format!(" AS {}", lookup.alias) };
             report.begin(&format!("lookup {}{alias}", lookup.table));
             self.dimension(lookup, &mut report);
         }

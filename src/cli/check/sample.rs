@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use crate::config::Span;
 use crate::decode::{DecodedRows, Decoder};
-use crate::error::{DataFault, Error, Part, Place, Result};
+use crate::error::{DataFault, Error, Place, Result, TablePart};
 use crate::kafka::{ClientErrors, Message, Scan, Topic};
 use crate::keygroup::KeyGroups;
 use crate::model::{PartitionId, PartitionTable, Record, Slice};
@@ -40,7 +40,8 @@ fn sample(checks: &Checks<'_>, topics: &[Topic], errors: &ClientErrors) -> Resul
         })
         .collect();
     let source = &plan.source;
-    let scan = Scan::newest(&source.client, &source.group_id, &topics, errors.clone(), checks.samples.into())?;
+    let scan =
+        Scan::newest(&source.client, &source.group_id, &topics, errors.clone(), checks.samples.into())?;
     let mut sample = Sample::new(plan)?;
     scan.run(&mut |message| {
         sample.take(message);
@@ -127,10 +128,10 @@ impl Sample {
 fn part_of(checks: &Checks<'_>, fault: &DataFault) -> Option<Span> {
     let table = checks.loaded.definition.table(&fault.place.table)?;
     let part = match &fault.column {
-        Some(column) => Part::Column(column.clone()),
-        None if fault.detail.starts_with("record key") => Part::Option("key.format"),
-        None if table.option("format").is_some() => Part::Option("format"),
-        None => Part::Option("value.format"),
+        Some(column) => TablePart::Column(column.clone()),
+        None if fault.detail.starts_with("record key") => TablePart::Option("key.format"),
+        None if table.option("format").is_some() => TablePart::Option("format"),
+        None => TablePart::Option("value.format"),
     };
     Some(table.place(&part))
 }

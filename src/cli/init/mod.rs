@@ -86,7 +86,10 @@ fn choice(args: &Args) -> Result<Choice, Error> {
     let dimensions: Vec<_> = args.dimensions.iter().filter(|name| *name != NONE).map(spec).collect();
     if example::DIMENSIONS.len() < dimensions.len() {
         let most = example::DIMENSIONS.len();
-        return Err(usage(format!("--dimension is given {} times; at most {most} are written", dimensions.len())));
+        return Err(usage(format!(
+            "--dimension is given {} times; at most {most} are written",
+            dimensions.len()
+        )));
     }
     Ok(Choice {
         source: spec(&args.source)?,
@@ -112,7 +115,11 @@ fn write(args: &Args, text: &str) -> Result<String, Error> {
 fn create(path: &Path, force: bool, text: &str) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true);
-    if force { options.create(true).truncate(true) } else { options.create_new(true) };
+    if force {
+        options.create(true).truncate(true)
+    } else {
+        options.create_new(true)
+    };
     options.open(path)?.write_all(text.as_bytes())
 }
 

@@ -36,7 +36,9 @@ pub(super) fn definition(choice: &Choice) -> String {
     let mut out = head(choice);
     out.push_str("\ntables:\n");
     source(&mut out, choice);
-    choice.dimensions().for_each(|(connector, dimension)| dimension_table(&mut out, choice, connector, dimension));
+    choice
+        .dimensions()
+        .for_each(|(connector, dimension)| dimension_table(&mut out, choice, connector, dimension));
     sink(&mut out, choice);
     pipeline(&mut out, choice);
     out.push_str("\noptions:\n");
@@ -69,8 +71,15 @@ fn head(choice: &Choice) -> String {
     for (command, what) in steps {
         let _ = writeln!(out, "#   {:<36}{what}", format!("lookaside {command} {file}"));
     }
-    out.push_str("#\n# A line that begins with # is an option with its default; take the # away to set it.\n\n");
-    commented(&mut out, 0, "name: orders-enriched", "Names the consumer group and the clients: one name per job.");
+    out.push_str(
+        "#\n# A line that begins with # is an option with its default; take the # away to set it.\n\n",
+    );
+    commented(
+        &mut out,
+        0,
+        "name: orders-enriched",
+        "Names the consumer group and the clients: one name per job.",
+    );
     out
 }
 
@@ -105,7 +114,12 @@ fn sink(out: &mut String, choice: &Choice) {
         line(out, 2, "- order_id BIGINT NOT NULL");
         choice.dimensions().for_each(|(_, dimension)| line(out, 2, &format!("- {} STRING", dimension.name)));
         line(out, 2, "- amount DECIMAL(10, 2)");
-        commented(out, 2, "- PRIMARY KEY (order_id) NOT ENFORCED", "Rows of the same key replace each other.");
+        commented(
+            out,
+            2,
+            "- PRIMARY KEY (order_id) NOT ENFORCED",
+            "Rows of the same key replace each other.",
+        );
     } else {
         line(out, 2, "# columns: […]          without them, those of 'select'");
     }
@@ -145,7 +159,8 @@ fn options(out: &mut String, choice: &Choice, connector: &ConnectorSpec, role: R
     let find = |name: &&str| connector.options.iter().filter(usable).find(|spec| spec.name == *name);
     let required = connector.options.iter().filter(usable).filter(|spec| spec.required.contains(&role));
     // `kafka` has two names for one option, and reads keys only with more options.
-    let plain = |spec: &&OptionSpec| connector.name != "kafka" || !matches!(spec.name, "key.format" | "value.format");
+    let plain =
+        |spec: &&OptionSpec| connector.name != "kafka" || !matches!(spec.name, "key.format" | "value.format");
     let asked = WRITTEN.iter().filter_map(find).filter(plain).filter(|spec| !spec.required.contains(&role));
     let written: Vec<&OptionSpec> = required.chain(asked).collect();
     let value = |spec: &OptionSpec| {

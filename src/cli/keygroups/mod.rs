@@ -41,8 +41,7 @@ A key of one type is the text as it stands; a key of several types is a csv line
 A composite key that begins with a minus sign goes behind --, or into a JSON array.";
 
 /// What it can end with.
-const CODES: &[Exit] =
-    &[Exit::Ok, Exit::Usage, Exit::Definition, Exit::External, Exit::Data, Exit::Internal];
+const CODES: &[Exit] = &[Exit::Ok, Exit::Usage, Exit::Definition, Exit::External, Exit::Data, Exit::Internal];
 
 /// Show key group and shard of keys, the load of each shard, and the settings that spread these keys best.
 #[derive(Debug, clap::Args)]

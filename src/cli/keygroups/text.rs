@@ -40,7 +40,8 @@ pub(super) fn read(args: &Args, limit: usize) -> Result<Keys> {
         }
         Some(path) => {
             let name = path.display().to_string();
-            let file = File::open(path).map_err(|error| usage(format!("{name}: cannot be read: {}", io_reason(&error))))?;
+            let file = File::open(path)
+                .map_err(|error| usage(format!("{name}: cannot be read: {}", io_reason(&error))))?;
             from_lines(parser, BufReader::new(file), &name, limit)
         }
     }

@@ -54,14 +54,16 @@ const OPTIONS: &[OptionSpec] = &[
         ON_EMPTY_VALUE,
         SOURCE,
         "What a value of zero bytes is: an error, or nothing.",
-    ).own()
+    )
+    .own()
     .default("error"),
     OptionSpec::new(
         "value.lossy-conversion",
         LOSSY,
         SOURCE,
         "When a value must be altered to fit its column: an error, or altered as Flink does.",
-    ).own()
+    )
+    .own()
     .default("error"),
     OptionSpec::new("scan.startup.mode", STARTUP_MODE, SOURCE, "Where to begin without committed offsets.")
         .default("group-offsets"),

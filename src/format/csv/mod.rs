@@ -15,7 +15,7 @@ pub(super) use write::CsvWriter;
 
 use bumpalo::Bump;
 
-use crate::error::{Error, Kind, Part, Reason, Result, RowFault};
+use crate::error::{Error, Kind, Reason, Result, RowFault, TablePart};
 use crate::model::{Datum, Type};
 use crate::plan::CsvOptions;
 
@@ -144,7 +144,7 @@ fn check_types(fields: &[FieldSpec]) -> Result<()> {
             let name = shown(&field.name);
             let allowed = "csv takes scalars (TIME up to TIME(3)), and ARRAY and ROW of scalars";
             let message = format!("column {name} is {}: {allowed}", field.ty);
-            return Err(Error::new(Kind::Definition, message).about(Part::Column(field.name.clone())));
+            return Err(Error::new(Kind::Definition, message).about(TablePart::Column(field.name.clone())));
         }
     }
     Ok(())

@@ -38,13 +38,21 @@ impl KeyColumns {
         if !prefix.is_empty() {
             let span = options.span("key.fields-prefix");
             if value_includes_key {
-                context.fault(&span, "'key.fields-prefix' needs value.fields-include EXCEPT_KEY", "set that, or leave the prefix out");
+                context.fault(
+                    &span,
+                    "'key.fields-prefix' needs value.fields-include EXCEPT_KEY",
+                    "set that, or leave the prefix out",
+                );
             }
             for column in columns.iter().filter_map(|i| schema.columns.get(*i)) {
                 if !column.name.starts_with(&prefix) {
                     let what =
                         format!("key column '{}' does not begin with the prefix '{shown}'", column.name);
-                    context.fault(&span, what, "name the column with the prefix, which its name in the record key lacks");
+                    context.fault(
+                        &span,
+                        what,
+                        "name the column with the prefix, which its name in the record key lacks",
+                    );
                 }
             }
         }
@@ -137,7 +145,11 @@ fn csv(context: &mut Context, options: &TableOptions, option: &dyn Fn(&str) -> S
 
 fn exclusive(context: &mut Context, options: &TableOptions, both: bool, [first, second]: [&str; 2]) {
     if both {
-        context.fault(&options.span(second), format!("'{first}' and '{second}' exclude each other"), "leave one of them out");
+        context.fault(
+            &options.span(second),
+            format!("'{first}' and '{second}' exclude each other"),
+            "leave one of them out",
+        );
     }
 }
 

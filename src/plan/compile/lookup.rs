@@ -102,7 +102,11 @@ fn resolve<'a>(
     let table = context.table(definition, &step.table, Role::Dimension)?;
     let options = context.options(table, Role::Dimension);
     if table.columns.is_none() {
-        context.fault(&table.name.span, format!("table '{}' has no 'columns'", table.name.written), "list them as in CREATE TABLE: `columns: [id INT, name STRING]`");
+        context.fault(
+            &table.name.span,
+            format!("table '{}' has no 'columns'", table.name.written),
+            "list them as in CREATE TABLE: `columns: [id INT, name STRING]`",
+        );
     }
     let schema = Schema::read(context, table);
     if let Some(schema) = &schema {

@@ -130,7 +130,11 @@ impl Schema {
                 }
                 Some(i) if !matches!(self.columns[i].kind, SchemaKind::Physical(_)) => {
                     let what = format!("PRIMARY KEY column '{name}' is not a physical column");
-                    context.fault(&span, what, "a key column stands in the record or table: declare it as `name TYPE`");
+                    context.fault(
+                        &span,
+                        what,
+                        "a key column stands in the record or table: declare it as `name TYPE`",
+                    );
                 }
                 Some(i) if self.columns[i].ty.kind.is_nested() => {
                     let what = format!("PRIMARY KEY column '{name}' is {}", self.columns[i].ty.kind);

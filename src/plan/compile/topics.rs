@@ -30,7 +30,11 @@ pub(super) fn of_source(
             // A topic that was given and is faulty is reported already.
             if !table.options.iter().any(|entry| entry.key.written.starts_with("topic")) {
                 let what = format!("table '{}' has no 'topic'", table.name.written);
-                context.fault(&table.name.span, what, "give 'topic', or 'topic-pattern' with a regular expression");
+                context.fault(
+                    &table.name.span,
+                    what,
+                    "give 'topic', or 'topic-pattern' with a regular expression",
+                );
             }
             return None;
         }

@@ -23,7 +23,7 @@ use std::time::Duration;
 use crate::clock::Clock;
 use crate::db::compatibility::writable;
 use crate::db::{Connections, Databases, LiveTable, time_zone, wait_for};
-use crate::error::{Error, Kind, Part, Result};
+use crate::error::{Error, Kind, Result, TablePart};
 use crate::model::{DataType, RowLayout, ShardId};
 use crate::plan::{MysqlSink, Plan, SinkPlan};
 
@@ -186,7 +186,7 @@ fn check_key(live: &LiveTable<'_>, spec: &MysqlSinkSpec) -> Result<Vec<String>> 
             "has no PRIMARY KEY or UNIQUE index on exactly ({names}), so rows would pile up instead of being \
              replaced; create one, or declare the key that the table has"
         );
-        return Err(live.refusal(&what).about(Part::PrimaryKey));
+        return Err(live.refusal(&what).about(TablePart::PrimaryKey));
     }
     let mut notes = Vec::new();
     for index in live.info.indexes.iter().filter(|index| index.unique && !same(index)) {
@@ -222,9 +222,10 @@ fn written_column<'a>(
 ) -> Result<&'a crate::db::catalog::ColumnInfo> {
     let column = live.typed_column(name, ty, writable)?;
     if column.generated {
-        let what =
-            format!("has column `{name}` as a generated column, which cannot be written; leave it out of `columns`");
-        return Err(live.refusal(&what).about(Part::Column(name.clone())));
+        let what = format!(
+            "has column `{name}` as a generated column, which cannot be written; leave it out of `columns`"
+        );
+        return Err(live.refusal(&what).about(TablePart::Column(name.clone())));
     }
     Ok(column)
 }

@@ -3,7 +3,7 @@
 use sqlx::{AssertSqlSafe, Executor};
 
 use crate::db::{Connections, Failure, Freshness, LiveTable, quoted};
-use crate::error::{Error, Part, Result};
+use crate::error::{Error, Result, TablePart};
 
 use super::MysqlSinkSpec;
 
@@ -24,7 +24,9 @@ pub(super) async fn check(spec: &MysqlSinkSpec, connections: &Connections) -> Re
             // Other objections are about the statement that is never run, not about rights.
             Err(failure) if failure.code().is_some_and(|code| DENIED.contains(&code)) => {
                 let what = format!("table {}: {failure}; grant the user {right} on the table", spec.table);
-                return Err(Error::external(what).about(Part::Option("table-name")).of_table(&spec.table));
+                return Err(Error::external(what)
+                    .about(TablePart::Option("table-name"))
+                    .of_table(&spec.table));
             }
             Err(_) => {}
         }
