@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use crate::config::{Definition, DefinitionSource, Fault, References, Span, load};
 use crate::decode::Decoder;
 use crate::error::{Error, Result as OneError};
+use crate::kafka;
 use crate::keygroup::KeyGroups;
 use crate::model::{PartitionTable, ShardId};
 use crate::pipeline::{self, Worker};
-use crate::plan::{Plan, PlanSql, compile_with_sql};
+use crate::plan::{Plan, PlanSql, SinkConnector, compile_with_sql};
 
 /// Where the definition stands.
 #[derive(Debug, clap::Args)]
@@ -50,9 +51,14 @@ impl DefinitionArg {
     }
 }
 
-/// What a plan alone does not show: readers and writers refuse the types that they do not have.
+/// What a plan alone does not show: readers and writers refuse the types that they do not have, and
+/// librdkafka values of its settings.
 fn build(plan: &Plan) -> OneError<()> {
     let groups = KeyGroups::new(1, None)?;
+    kafka::verify_reader(&plan.source.client).map_err(|error| error.of_table(&plan.source.table))?;
+    if let SinkConnector::UpsertKafka(sink) = &plan.sink.connector {
+        kafka::verify_writer(&sink.client).map_err(|error| error.of_table(&plan.sink.table))?;
+    }
     let source = |error: Error| error.in_table(&plan.source.table, &format!("table {}", plan.source.table));
     pipeline::router(plan, groups).map_err(source)?;
     Decoder::new(&plan.source, PartitionTable::default()).map_err(source)?;

@@ -4,7 +4,8 @@ use crate::error::{Subject, TablePart};
 
 use super::ddl::{Item, parse_item};
 use super::options::CONNECTORS;
-use super::{Entry, Fault, Faults, Node, Span, Text, Value};
+use super::options::client::{Treatment, property};
+use super::{Entry, Fault, Faults, Node, Span, Text, Value, nearest};
 
 /// A whole definition, from one file or several.
 #[derive(Clone, Debug)]
@@ -60,7 +61,10 @@ impl TableDefinition {
     pub fn place(&self, part: &TablePart) -> Span {
         let items = || self.columns.iter().flatten().map(|item| (item, parse_item(item)));
         let found = match part {
-            TablePart::Option(name) => self.option(name).map(|entry| entry.value.span.clone()),
+            TablePart::Option(name) => {
+                let property = || self.options.iter().find(|entry| is_property(entry, name));
+                self.option(name).or_else(property).map(|entry| entry.value.span.clone())
+            }
             TablePart::Column(name) => items()
                 .find(|(_, read)| matches!(read, Ok(Item::Column(column)) if column.name == *name))
                 .map(|(item, _)| item.span.clone()),
@@ -74,6 +78,20 @@ impl TableDefinition {
             TablePart::Whole => None,
         };
         found.unwrap_or_else(|| self.name.span.clone())
+    }
+}
+
+/// Whether an option is the setting of the Kafka client that librdkafka calls `name`.
+fn is_property(entry: &Entry, name: &str) -> bool {
+    let (Some(written), Some(name)) =
+        (entry.key.written.strip_prefix("properties."), name.strip_prefix("properties."))
+    else {
+        return false;
+    };
+    match property(written.trim()).map(|found| found.treatment) {
+        Some(Treatment::As(own) | Treatment::AsKibibytes(own)) => own == name,
+        Some(Treatment::Jaas) => matches!(name, "sasl.username" | "sasl.password"),
+        _ => false,
     }
 }
 
@@ -239,7 +257,9 @@ fn lookup(step: &Node, faults: &mut Faults) -> Option<LookupDefinition> {
 
 fn required<'a>(key: &Text, node: &'a Node, name: &str, of: &str, faults: &mut Faults) -> Option<&'a Node> {
     let found = node.get(name);
-    if found.is_none() {
+    // A key that is nearly it is reported as a slip.
+    let is_slip = |entry: &Entry| nearest(&entry.key.written, [name]).is_some();
+    if found.is_none() && !node.as_map().unwrap_or_default().iter().any(is_slip) {
         let help = match name {
             "from" => "from: the table that rows are read from",
             "into" => "into: the table that rows are written to",

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use crate::error::{Error, Kind, TablePart};
+use crate::error::{Error, Kind, TablePart, io_reason};
 
 /// Codes that pass by themselves: too many connections (1040, 1203, 1226), lock
 /// waits and deadlocks (1205, 1213), a server that shuts down or is read-only
@@ -73,7 +73,7 @@ impl Failure {
             let advice =
                 if self.hopeless { "" } else { "; check host and port in `url`, and that the server runs" };
             let message = format!("MySQL at {address} {verb}: {}{advice}", self.text);
-            return Error::new(self.kind(), message).about(TablePart::Option("url"));
+            return Error::new(self.kind(), message).about(TablePart::option("url"));
         };
         let (option, advice) = match code {
             1045 | 1698 => ("password", "; check `username` and `password`"),
@@ -85,7 +85,7 @@ impl Failure {
             _ => ("url", ""),
         };
         let message = format!("MySQL at {address} refuses user '{user}': {self}{advice}");
-        Error::new(self.kind(), message).about(TablePart::Option(option))
+        Error::new(self.kind(), message).about(TablePart::option(option))
     }
 }
 
@@ -105,9 +105,11 @@ impl From<sqlx::Error> for Failure {
                 let code = error.try_downcast_ref::<sqlx::mysql::MySqlDatabaseError>().map(|e| e.number());
                 Self { code, text: error.message().to_owned(), hopeless: false }
             }
-            sqlx::Error::Io(error) => {
-                Self { code: None, text: format!("connection lost or refused: {error}"), hopeless: false }
-            }
+            sqlx::Error::Io(error) => Self {
+                code: None,
+                text: format!("connection lost or refused: {}", io_reason(&error)),
+                hopeless: false,
+            },
             sqlx::Error::Tls(error) => Self { code: None, text: format!("TLS: {error}"), hopeless: true },
             sqlx::Error::Configuration(error) => {
                 Self { code: None, text: format!("settings of the connection: {error}"), hopeless: true }

@@ -77,7 +77,7 @@ impl<'a> LiveTable<'a> {
                 "MySQL at {database} has no table `{schema}`.`{name}`{near}; \
                  correct `table-name`, create the table, or grant the user access to it"
             ));
-            return Err(in_table(missing.about(TablePart::Option("table-name"))));
+            return Err(in_table(missing.about(TablePart::option("table-name"))));
         }
         Ok(Self { connection, info, defined })
     }
@@ -90,7 +90,7 @@ impl<'a> LiveTable<'a> {
         self.info.column(name).ok_or_else(|| {
             let names: Vec<&str> = self.info.columns.iter().map(|column| column.name.as_str()).collect();
             let hint = match nearest(name, &names) {
-                Some(near) => format!("; nearest is `{near}`"),
+                Some(near) => format!("; did you mean `{near}`?"),
                 None => format!("; it has {}", names.join(", ")),
             };
             self.refusal(&format!(
@@ -143,7 +143,7 @@ async fn near_table(connection: &mut MySqlConnection, info: &TableInfo) -> Strin
         "SELECT CAST(table_name AS CHAR) FROM information_schema.tables WHERE table_schema = ?";
     let rows = super::catalog::query_text(connection, TABLES, &[&info.schema]).await.unwrap_or_default();
     let names: Vec<&str> = rows.iter().filter_map(|row| row.first()?.as_deref()).collect();
-    nearest(&info.name, &names).map(|near| format!("; nearest is `{near}`")).unwrap_or_default()
+    nearest(&info.name, &names).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -20,5 +20,5 @@ pub use events::{ClientErrors, GroupContext, GroupEvent};
 pub use murmur::partition_of;
 pub use policy::{cleanup_policy, committed_partitions};
 pub use scan::Scan;
-pub use settings::{Admin, admin, consumer, producer};
+pub use settings::{Admin, admin, consumer, producer, verify_reader, verify_writer};
 pub use topics::{Topic, brokers, check_topic, describe, list_topics, wait_for};

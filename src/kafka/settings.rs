@@ -177,6 +177,26 @@ impl ClientContext for AdminContext {
 
 impl ConsumerContext for AdminContext {}
 
+/// Whether librdkafka takes the settings of a table that is read.
+///
+/// # Errors
+/// A setting that it refuses.
+pub fn verify_reader(client: &KafkaClient) -> Result<()> {
+    verify(&consumer(client, "verify", None))
+}
+
+/// Whether librdkafka takes the settings of a table that is written to.
+///
+/// # Errors
+/// A setting that it refuses.
+pub fn verify_writer(client: &KafkaClient) -> Result<()> {
+    verify(&producer(client, "verify"))
+}
+
+fn verify(config: &ClientConfig) -> Result<()> {
+    config.create_native_config().map(drop).map_err(|error| explain("the Kafka client", &error))
+}
+
 /// Settings of a client that asks questions.
 pub(super) fn questions(client: &KafkaClient) -> ClientConfig {
     let mut config = base(client, &[]);

@@ -132,5 +132,5 @@ fn refusal(topic: &MetadataTopic) -> Option<Error> {
 
 fn missing(name: &str) -> Error {
     Error::external(format!("topic {name} does not exist; create it, or correct the name in the definition"))
-        .about(TablePart::Option("topic"))
+        .about(TablePart::option("topic"))
 }

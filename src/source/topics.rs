@@ -28,7 +28,7 @@ pub fn resolve(admin: &Admin, topics: &Topics) -> Result<Vec<Topic>> {
             if found.is_empty() {
                 let what =
                     format!("no topic matches the pattern {pattern}; create one, or correct the pattern");
-                return Err(Error::external(what).about(TablePart::Option("topic-pattern")));
+                return Err(Error::external(what).about(TablePart::option("topic-pattern")));
             }
             Ok(found)
         }

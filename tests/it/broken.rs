@@ -60,6 +60,8 @@ fn said(path: &Path, environment: &[(&str, &str)], names: &[(String, &str)]) -> 
     // What MySQL and MariaDB say differs in a word or two.
     let servers_words = regex::Regex::new("error ([0-9]+): [^;\n]*").expect("pattern");
     said = servers_words.replace_all(&said, "error $1: {the server's words}").into_owned();
+    let systems_words = regex::Regex::new("is unreachable: [^;\n]*").expect("pattern");
+    said = systems_words.replace_all(&said, "is unreachable: {why}").into_owned();
     for (name, placeholder) in names {
         said = said.replace(name, placeholder);
     }

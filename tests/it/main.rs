@@ -54,6 +54,8 @@ mod definitions;
 mod broken;
 /// Commands of the program: streams and exit codes.
 mod commands;
+/// Types that formats cannot hold are blamed where they stand.
+mod format_types;
 /// Files and folders that may not be read or written.
 mod no_permission;
 /// What `lookaside init` writes is valid, whatever is asked for.

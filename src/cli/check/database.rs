@@ -96,7 +96,7 @@ impl Checks<'_> {
                 "table {table}: MySQL gives no answer within {:?}; check host and port in `url`",
                 self.timeout
             );
-            Err(Error::transient(what).about(TablePart::Option("url")).of_table(table))
+            Err(Error::transient(what).about(TablePart::option("url")).of_table(table))
         })
     }
 

@@ -61,7 +61,7 @@ impl Checks<'_> {
             Err(error) => {
                 let cause = errors.latest().filter(|_| error.kind() == Kind::Transient);
                 report.add(self.failed(
-                    &unreachable(client, error, cause).about(TablePart::Option(BROKERS)).of_table(table),
+                    &unreachable(client, error, cause).about(TablePart::option(BROKERS)).of_table(table),
                 ));
                 None
             }
@@ -92,7 +92,9 @@ impl Checks<'_> {
         for (at, answer) in found.iter().enumerate() {
             report.add(match answer {
                 Ok(topic) => {
-                    let what = format!("topic {}: {} partitions", topic.name, topic.partitions.len());
+                    let count = topic.partitions.len();
+                    let plural = if count == 1 { "" } else { "s" };
+                    let what = format!("topic {}: {count} partition{plural}", topic.name);
                     Finding::new(Status::Ok, what)
                 }
                 Err(error) => {
@@ -151,7 +153,7 @@ impl Checks<'_> {
     }
 
     pub(super) fn place(&self, table: &str, option: &'static str) -> Option<Span> {
-        Some(self.loaded.definition.table(table)?.place(&TablePart::Option(option)))
+        Some(self.loaded.definition.table(table)?.place(&TablePart::option(option)))
     }
 }
 
@@ -170,7 +172,7 @@ impl Cluster<'_> {
         let topics = kafka::list_topics(&self.admin, |_| true).unwrap_or_default();
         match nearest(name, topics.iter().map(|topic| topic.name.as_str())) {
             Some(near) => {
-                Error::external(format!("{error}; did you mean '{near}'?")).about(TablePart::Option("topic"))
+                Error::external(format!("{error}; did you mean '{near}'?")).about(TablePart::option("topic"))
             }
             None => error,
         }

@@ -129,9 +129,9 @@ fn part_of(checks: &Checks<'_>, fault: &DataFault) -> Option<Span> {
     let table = checks.loaded.definition.table(&fault.place.table)?;
     let part = match &fault.column {
         Some(column) => TablePart::Column(column.clone()),
-        None if fault.detail.starts_with("record key") => TablePart::Option("key.format"),
-        None if table.option("format").is_some() => TablePart::Option("format"),
-        None => TablePart::Option("value.format"),
+        None if fault.detail.starts_with("record key") => TablePart::option("key.format"),
+        None if table.option("format").is_some() => TablePart::option("format"),
+        None => TablePart::option("value.format"),
     };
     Some(table.place(&part))
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::spec::{ConnectorSpec, OptionSpec, Role, Support};
 use super::typed::{Mistake, Typed};
 use super::{CONNECTORS, FORMATS, JOB_OPTIONS, Kind, UNSUPPORTED_CONNECTORS, connector};
-use crate::config::{Entry, Fault, Faults, Span, TableDefinition, Text};
+use crate::config::{Entry, Fault, Faults, Span, TableDefinition, Text, nearest};
 
 /// A table and what it is used as.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +22,8 @@ pub struct ConnectorUse<'a> {
 pub struct TableOptions {
     pub(super) specs: Specs,
     span: Span,
+    /// Every name that was written, valid or not.
+    given: Vec<String>,
     written: HashMap<String, (Text, Typed)>,
     /// `properties.*`, the prefix cut, in order.
     pub properties: Vec<(Text, Text)>,
@@ -111,7 +113,10 @@ pub fn check_table(used: ConnectorUse<'_>, faults: &mut Faults) -> Option<TableO
     let options = read(specs, &table.name, &table.options, faults);
     options.check_formats(faults);
     for spec in connector.options.iter().filter(|spec| spec.required.contains(&role)) {
-        if !table.options.iter().any(|entry| entry.key.written == spec.name) {
+        // A name that is nearly it is reported as a slip.
+        let is_slip = |name: &str| specs.find(name).is_none() && nearest(name, [spec.name]).is_some();
+        let is_it = |name: &String| name == spec.name || is_slip(name);
+        if !options.given.iter().any(is_it) {
             let what = format!("{} has no '{}'", specs.owner(&table.name.written), spec.name);
             faults.add(Fault::new(&table.name.span, what).help(format!("{}: {}", spec.name, spec.doc)));
         }
@@ -150,6 +155,7 @@ fn read(specs: Specs, owner: &Text, entries: &[Entry], faults: &mut Faults) -> T
     let mut options = TableOptions {
         specs,
         span: owner.span.clone(),
+        given: entries.iter().map(|entry| entry.key.written.clone()).collect(),
         written: HashMap::new(),
         properties: Vec::new(),
         notes: Vec::new(),
@@ -186,7 +192,7 @@ fn read(specs: Specs, owner: &Text, entries: &[Entry], faults: &mut Faults) -> T
 
 fn unknown(specs: Specs, owner: &str, key: &Text) -> Fault {
     let name = key.written.as_str();
-    let nearest = crate::config::nearest(name, specs.names().iter().map(String::as_str)).map(str::to_owned);
+    let nearest = nearest(name, specs.names().iter().map(String::as_str)).map(str::to_owned);
     let fault = Fault::new(&key.span, format!("unknown option '{name}' of {owner}"));
     Fault { nearest, ..fault.allowed("", specs.listed()) }
 }
@@ -248,6 +254,12 @@ impl TableOptions {
     #[must_use]
     pub fn is_written(&self, name: &str) -> bool {
         self.written.contains_key(name)
+    }
+
+    /// Whether the option was written, be it faulty.
+    #[must_use]
+    pub fn is_given(&self, name: &str) -> bool {
+        self.given.iter().any(|given| given == name)
     }
 
     /// What was written for the option, if it was and is valid.

@@ -37,11 +37,20 @@ impl TableOptions {
         effective
     }
 
+    /// Options of something that is off have no default in effect.
+    fn counts(&self, name: &str) -> bool {
+        match name {
+            "mini-batch.allow-latency" | "mini-batch.size" => self.boolean("mini-batch.enabled"),
+            name if name.starts_with("lookup.partial-cache.") => self.choice("lookup.cache") == "PARTIAL",
+            _ => true,
+        }
+    }
+
     fn option(&self, name: String, spec: &OptionSpec, is_chosen: bool) -> Option<EffectiveOption> {
         let secret = spec.kind == Kind::Secret || is_secret_name(&name);
         match self.as_written(&name) {
             Some(text) => Some(shown(name, text, secret)),
-            None if spec.support == Support::Yes && is_chosen => {
+            None if spec.support == Support::Yes && is_chosen && self.counts(&name) => {
                 spec.default.map(|value| EffectiveOption { name, value: value.to_owned(), place: None })
             }
             None => None,

@@ -101,7 +101,7 @@ pub(super) fn cache(context: &mut Context, options: &TableOptions) -> Option<Cac
         cache_missing_key: options.boolean(MISSING),
         missing_key_ttl: options.duration(MISSING_TTL),
     };
-    if cache.max_rows.is_none() && cache.expire_after_write.is_none() && cache.expire_after_access.is_none() {
+    if ![ROWS, WRITE, ACCESS].iter().any(|bound| options.is_given(bound)) {
         let help = format!("give at least one of '{ROWS}', '{WRITE}' and '{ACCESS}'");
         context.fault(
             &options.span("lookup.cache"),

@@ -25,7 +25,7 @@ pub(super) async fn check(spec: &MysqlSinkSpec, connections: &Connections) -> Re
             Err(failure) if failure.code().is_some_and(|code| DENIED.contains(&code)) => {
                 let what = format!("table {}: {failure}; grant the user {right} on the table", spec.table);
                 return Err(Error::external(what)
-                    .about(TablePart::Option("table-name"))
+                    .about(TablePart::option("table-name"))
                     .of_table(&spec.table));
             }
             Err(_) => {}
