@@ -42,8 +42,15 @@ const STYLES: Styles = Styles::styled()
 #[derive(Debug, Parser)]
 #[command(name = "lookaside", version, after_help = exit::help(&Exit::ALL), max_term_width = 110, styles = STYLES)]
 struct Cli {
-    /// What results look like on standard output.
-    #[arg(long, global = true, value_enum, default_value_t, value_name = "FORMAT")]
+    /// What results look like on standard output: human or json.
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        default_value_t,
+        value_name = "FORMAT",
+        hide_possible_values = true
+    )]
     output: OutputFormat,
     #[command(subcommand)]
     command: Command,

@@ -66,7 +66,7 @@ fn pipeline_schema() -> Json {
                     "properties": {
                         "table": text("The dimension table."),
                         "as": text("Its name in this pipeline."),
-                        "type": {"enum": ["inner", "left"], "description": "inner by default."},
+                        "type": {"enum": ["inner", "left"], "description": "inner, which is the default, or left."},
                         "condition": text("What Flink has behind ON."),
                     },
                 },

@@ -98,7 +98,9 @@ tables:
 pipeline:
   from: src
   lookup:
-{lookups}  select: [src.id, COALESCE(by_url.name, by_parameter.name, by_option.name, by_variable.name, by_default.name) AS name]
+{lookups}  select:
+  - src.id
+  - COALESCE(by_url.name, by_parameter.name, by_option.name, by_variable.name, by_default.name) AS name
   into: out
 options: {{commit.interval: 100 ms}}
 ",

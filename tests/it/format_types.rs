@@ -110,7 +110,8 @@ fn a_type_that_a_format_cannot_hold_is_blamed_where_it_stands() {
                     let what = fault["what"].as_str().unwrap_or_default();
                     if what.contains("cannot hold") {
                         blamed += 1;
-                        let line = text.lines().position(|line| line.starts_with("    - v ")).expect("column") + 1;
+                        let line =
+                            text.lines().position(|line| line.starts_with("    - v ")).expect("column") + 1;
                         assert_eq!(fault["line"].as_u64(), Some(line as u64), "{fault}\n{text}");
                     }
                 }

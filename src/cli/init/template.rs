@@ -121,7 +121,7 @@ fn sink(out: &mut String, choice: &Choice) {
             "Rows of the same key replace each other.",
         );
     } else {
-        line(out, 2, "# columns: […]          without them, those of 'select'");
+        line(out, 2, "# Without 'columns' it takes those of 'select'.");
     }
     out.push('\n');
 }
