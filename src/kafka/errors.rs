@@ -45,7 +45,10 @@ pub fn kind_of(error: &KafkaError) -> Kind {
 
 /// A setting that librdkafka refuses. Its reason may repeat the value, which may be secret.
 fn setting(doing: &str, name: &str, reason: &str) -> Error {
-    let reason = if reason.contains("value \"") { "librdkafka does not take this value" } else { reason };
+    let reason = match reason.contains("Invalid value") {
+        true => "librdkafka does not take this value; its CONFIGURATION.md says which it takes",
+        false => reason,
+    };
     let option = format!("properties.{name}");
     Error::new(Kind::Definition, format!("{doing}: '{option}': {reason}"))
         .about(TablePart::Option(option.into()))
