@@ -9,20 +9,26 @@ use crate::model::Slice;
 
 use super::Outcome;
 
-/// A dimension row of a joined row: an answer of the batch and a row of it.
+/// A dimension row of a joined row: an answer of the batch, a row of it, and the batch's copy of its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DimensionRef {
     answer: u32,
     row: u32,
+    copy: Slice,
 }
 
 impl DimensionRef {
     /// No match: LEFT pads with NULLs.
-    pub(super) const PADDED: Self = Self { answer: u32::MAX, row: 0 };
+    pub(super) const PADDED: Self = Self { answer: u32::MAX, row: 0, copy: Slice::EMPTY };
+}
 
-    pub(super) fn new(answer: u32, row: usize) -> Self {
-        Self { answer, row: u32::try_from(row).unwrap_or(u32::MAX) }
-    }
+/// An answer with the batch's copies of its rows. An entry of the cache was fetched from memory to be looked
+/// at; copied then, its rows stand in a row when they are read again.
+#[derive(Debug)]
+pub(super) struct Answered {
+    pub outcome: Outcome,
+    /// Position of its first row among the copies.
+    first: u32,
 }
 
 /// What a row waits for at the current step.
@@ -55,7 +61,10 @@ pub struct JoinBatch {
     pub(super) rows: Vec<Row>,
     /// `step` references per row.
     pub(super) dimensions: Vec<DimensionRef>,
-    pub(super) answers: Vec<Outcome>,
+    pub(super) answers: Vec<Answered>,
+    /// Rows of all answers, and their bytes.
+    copies: Vec<Slice>,
+    copied: Vec<u8>,
     /// Answers that have not come yet.
     pub(super) waiting: usize,
     pub(super) faults: Vec<(u32, RowFault)>,
@@ -69,6 +78,8 @@ impl JoinBatch {
         self.rows.clear();
         self.dimensions.clear();
         self.answers.clear();
+        self.copies.clear();
+        self.copied.clear();
         self.faults.clear();
     }
 
@@ -86,14 +97,39 @@ impl JoinBatch {
         self.step == self.steps
     }
 
+    /// Adds what is known of the next key that the batch asks for.
+    pub(super) fn add_answer(&mut self, outcome: Outcome) {
+        self.waiting += usize::from(matches!(outcome, Outcome::Waiting));
+        let first = self.copy_rows(&outcome);
+        self.answers.push(Answered { outcome, first });
+    }
+
+    fn copy_rows(&mut self, outcome: &Outcome) -> u32 {
+        let first = u32::try_from(self.copies.len()).unwrap_or(u32::MAX);
+        if let Outcome::Rows(answer) = outcome {
+            let copied = &mut self.copied;
+            self.copies.extend(answer.rows.iter().map(|row| Slice::append(copied, row)));
+        }
+        first
+    }
+
     /// Notes an answer.
     pub fn resolve(&mut self, number: u32, outcome: Outcome) {
-        if let Some(answer) = self.answers.get_mut(number as usize)
-            && matches!(answer, Outcome::Waiting)
-        {
-            *answer = outcome;
+        let waits = |answer: &Answered| matches!(answer.outcome, Outcome::Waiting);
+        if self.answers.get(number as usize).is_some_and(waits) {
+            let first = self.copy_rows(&outcome);
             self.waiting -= 1;
+            if let Some(answer) = self.answers.get_mut(number as usize) {
+                *answer = Answered { outcome, first };
+            }
         }
+    }
+
+    /// Row `row` of an answer.
+    pub(super) fn reference(&self, answer: u32, row: usize) -> DimensionRef {
+        let first = self.answers.get(answer as usize).map_or(0, |answer| answer.first as usize);
+        let copy = self.copies.get(first + row).copied().unwrap_or_default();
+        DimensionRef { answer, row: u32::try_from(row).unwrap_or(u32::MAX), copy }
     }
 
     /// Whether an answer is missing.
@@ -129,7 +165,7 @@ impl JoinBatch {
     /// The packed dimension row; `None` where LEFT pads.
     #[must_use]
     pub fn dimension(&self, at: DimensionRef) -> Option<&Arc<[u8]>> {
-        match self.answers.get(at.answer as usize)? {
+        match &self.answers.get(at.answer as usize)?.outcome {
             Outcome::Rows(answer) => answer.rows.get(at.row as usize),
             Outcome::Waiting | Outcome::Failed(_) => None,
         }
@@ -143,10 +179,7 @@ impl JoinBatch {
                 let stream = self.source(row).and_then(|source| self.sources.get(source as usize));
                 stream.map_or(&[][..], |slice| slice.of(arena))
             }
-            Some(at) => {
-                let dimension = self.dimensions(row).get(at).and_then(|&at| self.dimension(at));
-                dimension.map_or(&[][..], |row| row)
-            }
+            Some(at) => self.dimensions(row).get(at).map_or(&[][..], |at| at.copy.of(&self.copied)),
         }
     }
 
@@ -158,7 +191,7 @@ impl JoinBatch {
         let references = self.dimensions(row);
         bump.alloc_slice_fill_with(references.len() + 1, |part| match part.checked_sub(1) {
             None => stream.map_or(&[][..], |slice| slice.of(arena)),
-            Some(at) => references.get(at).and_then(|&at| self.dimension(at)).map_or(&[][..], |row| row),
+            Some(at) => references.get(at).map_or(&[][..], |at| at.copy.of(&self.copied)),
         })
     }
 

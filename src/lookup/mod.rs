@@ -259,8 +259,7 @@ impl Lookups {
         if let Some(owner) = wanted.owner {
             let number = self.gather.add(owner, key, next);
             if number == next {
-                batch.answers.push(Outcome::Waiting);
-                batch.waiting += 1;
+                batch.add_answer(Outcome::Waiting);
             }
             return Asked::Answer(number);
         }
@@ -268,11 +267,8 @@ impl Lookups {
         let question = Question { run, next, waiter, rows: 1, hash: wanted.hash };
         match step.ask(key, question, now) {
             Asking::Known(number) => return Asked::Answer(number),
-            Asking::Hit(answer) => batch.answers.push(Outcome::Rows(answer)),
-            Asking::Waiting => {
-                batch.answers.push(Outcome::Waiting);
-                batch.waiting += 1;
-            }
+            Asking::Hit(answer) => batch.add_answer(Outcome::Rows(answer)),
+            Asking::Waiting => batch.add_answer(Outcome::Waiting),
         }
         Asked::Answer(next)
     }
@@ -303,7 +299,7 @@ impl Lookups {
         match row.asked {
             Asked::Faulty => return Ok(()),
             Asked::Nothing => {}
-            Asked::Answer(number) => match batch.answers.get(number as usize) {
+            Asked::Answer(number) => match batch.answers.get(number as usize).map(|answer| &answer.outcome) {
                 Some(Outcome::Failed(fault)) => return Err((source, RowFault::clone(fault))),
                 Some(Outcome::Rows(answer)) => {
                     for (i, dimension) in answer.rows.iter().enumerate() {
@@ -319,7 +315,7 @@ impl Lookups {
                             }
                         }
                         matched = true;
-                        push(DimensionRef::new(number, i));
+                        push(batch.reference(number, i));
                     }
                 }
                 Some(Outcome::Waiting) | None => {}
