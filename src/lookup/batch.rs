@@ -59,7 +59,7 @@ pub struct JoinBatch {
     pub(super) step: usize,
     pub(super) sources: Vec<Slice>,
     pub(super) rows: Vec<Row>,
-    /// `step` references per row.
+    /// `steps` references per row, of which `step` count.
     pub(super) dimensions: Vec<DimensionRef>,
     pub(super) answers: Vec<Answered>,
     /// Rows of all answers, and their bytes.
@@ -88,7 +88,33 @@ impl JoinBatch {
         let source = u32::try_from(self.sources.len()).unwrap_or(u32::MAX);
         self.sources.push(stream);
         self.rows.push(Row { source, asked: Asked::Nothing });
+        self.dimensions.resize(self.dimensions.len() + self.steps, DimensionRef::PADDED);
         source
+    }
+
+    /// Joins every row with its answer where it stands, which is possible if each has exactly one match, or
+    /// one row of NULLs in its place; false if some row has none or several.
+    pub(super) fn join_in_place(&mut self, pads: bool) -> bool {
+        let Self { rows, dimensions, answers, copies, steps, step, .. } = self;
+        for (row, references) in rows.iter().zip(dimensions.chunks_exact_mut((*steps).max(1))) {
+            let Some(place) = references.get_mut(*step) else { return false };
+            *place = match row.asked {
+                Asked::Nothing if pads => DimensionRef::PADDED,
+                Asked::Answer(number) => match answers.get(number as usize) {
+                    Some(Answered { outcome: Outcome::Rows(answer), first }) => match answer.rows.len() {
+                        1 => {
+                            let copy = copies.get(*first as usize).copied().unwrap_or_default();
+                            DimensionRef { answer: number, row: 0, copy }
+                        }
+                        0 if pads => DimensionRef::PADDED,
+                        _ => return false,
+                    },
+                    _ => return false,
+                },
+                Asked::Nothing | Asked::Faulty => return false,
+            };
+        }
+        true
     }
 
     /// Whether every row has been through every lookup.
@@ -159,7 +185,8 @@ impl JoinBatch {
     /// Dimension references of a joined row.
     #[must_use]
     pub fn dimensions(&self, row: usize) -> &[DimensionRef] {
-        self.dimensions.get(row * self.step..(row + 1) * self.step).unwrap_or_default()
+        let start = row * self.steps;
+        self.dimensions.get(start..start + self.step).unwrap_or_default()
     }
 
     /// The packed dimension row; `None` where LEFT pads.
