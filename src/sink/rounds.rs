@@ -50,11 +50,13 @@ pub(super) struct Rounds {
     waiting_rows: u64,
     waiting_bytes: u64,
     in_flight: u64,
+    /// Tickets of the records on their way, with their number.
+    tickets: Vec<(usize, u64)>,
 }
 
 impl Rounds {
     pub fn new(limits: Limits) -> Self {
-        Self { limits, waiting: VecDeque::new(), waiting_rows: 0, waiting_bytes: 0, in_flight: 0 }
+        Self { limits, waiting: VecDeque::new(), waiting_rows: 0, waiting_bytes: 0, in_flight: 0, tickets: Vec::new() }
     }
 
     /// Takes a batch of records; true if a round may begin.
@@ -72,9 +74,10 @@ impl Rounds {
         self.in_flight == 0
     }
 
-    /// Every record of the round was acknowledged; true if another may begin.
-    pub fn end(&mut self) -> bool {
+    /// Every record of the round was acknowledged: tells so for each ticket. True if another round may begin.
+    pub fn end(&mut self, mut acknowledged: impl FnMut(usize, u64)) -> bool {
         self.in_flight = 0;
+        self.tickets.drain(..).for_each(|(ticket, rows)| acknowledged(ticket, rows));
         !self.waiting.is_empty()
     }
 
@@ -95,6 +98,7 @@ impl Rounds {
             }
             let records = front.next..front.next + count;
             pieces.push(Piece { batch: Arc::clone(&front.batch), records, ticket: front.ticket });
+            self.tickets.push((front.ticket, count as u64));
             front.next += count;
             rows -= count;
             bytes = bytes.saturating_sub(count * front.row_bytes);
@@ -153,9 +157,12 @@ mod tests {
         assert_eq!(taken(&mut rounds), [(1, 0..3)]);
         assert!(!rounds.add(batch(4), 1) && !rounds.add(batch(5), 2));
         assert_eq!((taken(&mut rounds), rounds.rows()), (vec![], 12));
-        assert!(rounds.end());
+        let mut acknowledged = Vec::new();
+        assert!(rounds.end(|ticket, rows| acknowledged.push((ticket, rows))));
+        assert_eq!(acknowledged, [(1, 3)]);
         assert_eq!(taken(&mut rounds), [(1, 0..4), (2, 0..5)]);
-        assert!(!rounds.end(), "nothing waits");
+        assert!(!rounds.end(|ticket, rows| acknowledged.push((ticket, rows))), "nothing waits");
+        assert_eq!(acknowledged, [(1, 3), (1, 4), (2, 5)]);
         assert_eq!((rounds.rows(), rounds.waiting_bytes()), (0, 0));
     }
 
@@ -165,9 +172,9 @@ mod tests {
         rounds.add(batch(8), 1);
         rounds.add(batch(14), 2);
         assert_eq!(taken(&mut rounds), [(1, 0..8), (2, 0..2)]);
-        rounds.end();
+        rounds.end(|_, _| {});
         assert_eq!(taken(&mut rounds), [(2, 2..12)]);
-        rounds.end();
+        rounds.end(|_, _| {});
         assert_eq!(taken(&mut rounds), [(2, 12..14)]);
     }
 
@@ -176,7 +183,7 @@ mod tests {
         let mut rounds = Rounds::new(Limits { rows: 1_000, bytes: 250 });
         rounds.add(batch(4), 1);
         assert_eq!(taken(&mut rounds), [(1, 0..2)]);
-        rounds.end();
+        rounds.end(|_, _| {});
         let mut small = Rounds::new(Limits { rows: 1_000, bytes: 10 });
         small.add(batch(2), 1);
         assert_eq!(taken(&mut small), [(1, 0..1)]);
