@@ -88,7 +88,8 @@ fn shown(setting: &EffectiveSetting) -> String {
 fn origin(setting: &EffectiveSetting) -> String {
     match &setting.origin {
         Origin::Default => "default".to_owned(),
-        Origin::File(name) | Origin::Variable(name) => name.clone(),
+        Origin::File(span) => span.to_string(),
+        Origin::Variable(name) => name.clone(),
         Origin::Flag => flag_of(&setting.name).to_owned(),
     }
 }

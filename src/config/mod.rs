@@ -22,6 +22,7 @@ mod redact;
 mod reference;
 mod schema;
 pub mod settings;
+mod sources;
 mod tree;
 mod yaml;
 

@@ -186,7 +186,9 @@ impl PartialCache {
         let StoredKey { key, hash, place } = stored;
         let is_exact = self.keys < EXACT_BELOW;
         let is_tight = is_exact || self.keys - self.keys / 8 <= self.index.len() as u64;
-        let Some(slot) = self.index.find_near(place, hash, key) else { return Probe::Miss { expired: false } };
+        let Some(slot) = self.index.find_near(place, hash, key) else {
+            return Probe::Miss { expired: false };
+        };
         if self.expiry.is_over(&slot.answer, now) {
             let answer = slot.answer.clone();
             self.index.remove(hash, &answer);

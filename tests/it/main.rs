@@ -54,6 +54,8 @@ mod definitions;
 mod broken;
 /// Commands of the program: streams and exit codes.
 mod commands;
+/// What all commands have in common.
+mod command_line;
 /// Types that formats cannot hold are blamed where they stand.
 mod format_types;
 /// Files and folders that may not be read or written.
