@@ -181,14 +181,16 @@ impl RowLayout {
     pub fn pack(&self, row: &[Datum<'_>], out: &mut Vec<u8>) {
         let start = out.len();
         out.resize(start + self.fixed, 0);
+        let Some(fixed) = out.get_mut(start..) else { return };
         let mut variable = 0;
-        if let Some(fixed) = out.get_mut(start..) {
-            for (i, slot) in self.slots.iter().enumerate() {
-                let datum = row.get(i).unwrap_or(&Datum::Null);
-                if !slot.write(datum, &mut variable, fixed) {
-                    fixed[i / 8] |= 1 << (i % 8);
-                }
+        for (i, (slot, datum)) in self.slots.iter().zip(row).enumerate() {
+            if !slot.write(datum, &mut variable, fixed) {
+                fixed[i / 8] |= 1 << (i % 8);
             }
+        }
+        for (i, slot) in self.slots.iter().enumerate().skip(row.len()) {
+            slot.write(&Datum::Null, &mut variable, fixed);
+            fixed[i / 8] |= 1 << (i % 8);
         }
         for &i in &self.variable {
             if let (Some(slot), Some(datum)) = (self.slots.get(i), row.get(i)) {
@@ -220,6 +222,19 @@ impl RowLayout {
     #[must_use]
     pub fn get<'a>(&self, row: &'a [u8], i: usize) -> Datum<'a> {
         self.reader(i).map_or(Datum::Null, |reader| reader.datum(row))
+    }
+
+    /// Whether a packed row of this layout holds this integer and nothing else.
+    #[must_use]
+    #[inline]
+    pub fn is_integer(&self, row: &[u8], value: i64) -> bool {
+        match (&*self.slots, row) {
+            ([Slot { kind: SlotKind::I64, .. }], [0, bytes @ ..]) => *bytes == value.to_le_bytes(),
+            ([Slot { kind: SlotKind::I32, .. }], [0, bytes @ ..]) => {
+                i32::try_from(value).is_ok_and(|value| *bytes == value.to_le_bytes())
+            }
+            _ => false,
+        }
     }
 
     /// Reads column `i` of rows of this layout; `None` for a column that the layout does not have.
@@ -470,6 +485,21 @@ mod tests {
         let (mut nulls, mut copy) = (Vec::new(), Vec::new());
         layout().pack(&[], &mut nulls);
         assert!(!layout().copier(1, &int).unwrap().copy(&nulls, &mut copy) && copy.is_empty());
+    }
+
+    #[test]
+    fn a_row_of_one_integer_is_told_by_its_bytes() {
+        for (ty, taken) in
+            [(Type::Int, true), (Type::BigInt, true), (Type::SmallInt, false), (Type::STRING, false)]
+        {
+            let alone = RowLayout::new(&[ty.nullable()]);
+            let mut bytes = Vec::new();
+            alone.pack(&[Datum::Int(-7)], &mut bytes);
+            assert_eq!(alone.is_integer(&bytes, -7), taken);
+            assert!(!alone.is_integer(&bytes, -8) && !alone.is_integer(&bytes, -7 + (1 << 32)));
+            assert!(!alone.is_integer(&[], -7) && !alone.is_integer(&[1], 0));
+        }
+        assert!(!layout().is_integer(&[0; 9], 0), "more than one column");
     }
 
     #[test]
