@@ -160,8 +160,7 @@ impl Emitter {
         out: &mut OutputBatch,
     ) -> Result<(), RowFault> {
         let Emission { change, arena, join, .. } = *emission;
-        let place = find(state, change, arena);
-        let stored = sent_mark(state, place);
+        let (place, stored) = find(state, change, arena);
         let old = if change.fresh { SentMark::Nothing } else { stored };
         let mut new = SentMark::Nothing;
         for at in emission.after.clone() {
@@ -202,10 +201,10 @@ impl Emitter {
     ) -> Result<(), RowFault> {
         let Self { projector, writer, encoding, key, dimensions, .. } = self;
         let Emission { change, arena, join, .. } = *emission;
-        let place = find(state, change, arena);
+        let (place, stored) = find(state, change, arena);
         dimensions.clear();
         let new = project(projector, join, arena, emission.after.clone(), (bump, Some(dimensions)))?;
-        let old = match sent_mark(state, place) {
+        let old = match stored {
             SentMark::Sent if !change.fresh => remembered(projector, state, place, bump)?,
             SentMark::Unknown if !change.fresh => {
                 project(projector, join, arena, emission.before.clone(), (bump, None))?
@@ -239,12 +238,9 @@ fn state_key<'a>(change: &Change, arena: &'a [u8]) -> StateKey<'a> {
 }
 
 /// The entry of a key. It is gone where an earlier deletion was emitted and the key was deleted once more since.
-fn find(state: &dyn KeyedState, change: &Change, arena: &[u8]) -> Option<Place> {
-    state.find_near(change.place, state_key(change, arena))
-}
-
-fn sent_mark(state: &dyn KeyedState, place: Option<Place>) -> SentMark {
-    place.and_then(|place| state.entry(place)).map_or(SentMark::Nothing, |entry| entry.sent)
+fn find(state: &dyn KeyedState, change: &Change, arena: &[u8]) -> (Option<Place>, SentMark) {
+    let found = state.find_near(change.place, state_key(change, arena));
+    found.map_or((None, SentMark::Nothing), |(place, entry)| (Some(place), entry.sent))
 }
 
 /// Output rows of joined rows that pass `where`; their dimension rows are appended to `kept`.
