@@ -11,6 +11,7 @@
 
 mod definition;
 mod duration;
+mod effective;
 mod fault;
 mod load;
 mod merge;
@@ -25,6 +26,7 @@ mod yaml;
 
 pub use definition::{Definition, LookupDefinition, PipelineDefinition, StreamDefinition, TableDefinition};
 pub use duration::{format_duration, parse_duration};
+pub use effective::{effective, shown};
 pub use fault::{Fault, Faults, Span};
 pub use load::{DefinitionSource, load, load_inline, load_texts};
 pub use nearest::nearest;

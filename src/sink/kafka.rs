@@ -233,7 +233,7 @@ impl KafkaWriter {
             if self.environment.stopped() {
                 return false;
             }
-            self.environment.clock.sleep_blocking(WAIT);
+            self.environment.wait(WAIT);
         }
         true
     }
@@ -293,7 +293,7 @@ impl KafkaWriter {
                     if self.environment.stopped() {
                         return Ok(());
                     }
-                    self.environment.clock.sleep_blocking(WAIT);
+                    self.environment.wait(WAIT);
                     message = back;
                 }
             }

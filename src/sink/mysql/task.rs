@@ -92,7 +92,10 @@ impl Shared {
             }
             retry += 1;
             let pause = pause_before(retry);
-            tracing::warn!(table = self.table, attempt = retry, ?pause, error = %failure, "writing failed, trying again");
+            tracing::warn!(
+                table = self.table, attempt = retry, ?pause, error = %failure, help = WRITE_HELP,
+                "writing failed, trying again"
+            );
             self.clock.sleep(pause).await;
         }
     }
