@@ -19,8 +19,17 @@ const DEFAULT: &str = "  # default";
 
 /// An option whose name contains one of these words holds a secret: names of Kafka's clients and of formats,
 /// most of which the option tables do not list.
-const SECRET_WORDS: [&str; 9] =
-    ["password", "secret", "jaas", "token", "credential", "pem", "keystore.key", "oauthbearer.config", "user.info"];
+const SECRET_WORDS: [&str; 9] = [
+    "password",
+    "secret",
+    "jaas",
+    "token",
+    "credential",
+    "pem",
+    "keystore.key",
+    "oauthbearer.config",
+    "user.info",
+];
 
 /// Parameters of a URL that hold a secret.
 const SECRET_PARAMETERS: [&str; 4] = ["password", "passwd", "secret", "token"];
@@ -150,7 +159,8 @@ fn format_defaults(table: &TableDefinition, spec: &ConnectorSpec, role: Role, ou
 fn options_text(entries: &[Entry], known: &[OptionSpec], prefix: &str, out: &mut String, indent: &str) {
     for Entry { key, value } in entries {
         let name = key.written.as_str();
-        let kind = known.iter().find(|spec| Some(spec.name) == name.strip_prefix(prefix)).map(|spec| spec.kind);
+        let kind =
+            known.iter().find(|spec| Some(spec.name) == name.strip_prefix(prefix)).map(|spec| spec.kind);
         // Whatever is not text is a fault, with which nothing runs.
         let Some(text) = value.as_text() else { continue };
         let _ = writeln!(out, "{indent}{}: {}", scalar(name), scalar(&shown(name, kind, text)));
@@ -229,7 +239,9 @@ fn scalar(text: &str) -> String {
     let plain = begins
         && !structure
         && !text.ends_with([':', ' '])
-        && !text.chars().any(|c| c.is_control() || "{}[],\"'`|>&*!%@#".contains(c) && !is_in_reference(text, c));
+        && !text
+            .chars()
+            .any(|c| c.is_control() || "{}[],\"'`|>&*!%@#".contains(c) && !is_in_reference(text, c));
     if plain { text.to_owned() } else { serde_json::Value::from(text).to_string() }
 }
 
@@ -320,7 +332,8 @@ options: {parallelism: 2, commit.interval: 500 ms}
         // Written out, defaults are no longer defaults; nothing else differs.
         assert_eq!(text.replace(DEFAULT, ""), effective(&second));
         let columns = |definition: &Definition| {
-            let columns = definition.tables.iter().flat_map(|table| table.columns.clone().unwrap_or_default());
+            let columns =
+                definition.tables.iter().flat_map(|table| table.columns.clone().unwrap_or_default());
             columns.map(|column| column.written).collect::<Vec<_>>()
         };
         assert_eq!(columns(&first), columns(&second));

@@ -57,7 +57,8 @@ impl Feed {
     /// A stream, or why there is none.
     pub(super) fn open(&self) -> Response {
         let Ok(slot) = Arc::clone(&self.slots).try_acquire_owned() else {
-            let why = format!("{STREAMS_MAX} event streams are open, which is the limit: close another page\n");
+            let why =
+                format!("{STREAMS_MAX} event streams are open, which is the limit: close another page\n");
             return (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "10")], why).into_response();
         };
         let receiver = self.with_frames(|frames| {

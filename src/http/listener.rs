@@ -53,7 +53,9 @@ impl Listener for GuardedListener {
 
     async fn accept(&mut self) -> (Self::Io, Self::Addr) {
         loop {
-            let Ok(slot) = Arc::clone(&self.slots).acquire_owned().await else { std::future::pending().await };
+            let Ok(slot) = Arc::clone(&self.slots).acquire_owned().await else {
+                std::future::pending().await
+            };
             match self.listener.accept().await {
                 Ok((stream, address)) => {
                     // A snapshot leaves at once; a client that has gone meanwhile is found out soon enough.
@@ -73,6 +75,8 @@ impl Listener for GuardedListener {
     }
 }
 
+type Alarm = Pin<Box<dyn Future<Output = ()> + Send>>;
+
 /// A connection that ends when it stands still.
 pub(super) struct Guarded<S> {
     stream: S,
@@ -81,7 +85,8 @@ pub(super) struct Guarded<S> {
     moved: Millis,
     /// Since when the client takes nothing of what is to be sent.
     blocked: Option<Millis>,
-    alarm: Option<(Millis, Pin<Box<dyn Future<Output = ()> + Send>>)>,
+    /// Wakes the connection's task at that time.
+    alarm: Option<(Millis, Alarm)>,
     _slot: Option<OwnedSemaphorePermit>,
 }
 

@@ -13,9 +13,9 @@ use crate::telemetry::{Page, Problems, Sample, names};
 
 use super::Observable;
 use super::history::History;
+use super::process;
 use super::reading::{self, Reading};
 use super::snapshot::{self, Parts, Snapshot};
-use super::process;
 
 /// Names of row kinds in labels, in the order of `RowKind::ALL`.
 const KINDS: [&str; 4] = ["insert", "update_before", "update_after", "delete"];

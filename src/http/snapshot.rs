@@ -260,7 +260,9 @@ impl<'a> Parts<'a> {
     pub(super) fn sink(&self) -> Sink<'a> {
         let plan = &self.job.plan().sink;
         let shards = self.reading.shards.len().max(1) as u32;
-        let waited = |reading: &Reading| reading.shards.iter().map(|shard| shard.sink).sum::<std::time::Duration>() / shards;
+        let waited = |reading: &Reading| {
+            reading.shards.iter().map(|shard| shard.sink).sum::<std::time::Duration>() / shards
+        };
         Sink {
             table: &plan.table,
             connector: plan.connector.name(),
@@ -336,9 +338,8 @@ fn shard_of(reading: &Reading, number: u16) -> Option<&ShardReading> {
 
 impl From<&PartitionView> for Partition {
     fn from(view: &PartitionView) -> Self {
-        let restored = |restore: crate::source::Restore| {
-            fraction(restore.done as f64 / restore.total.max(1) as f64)
-        };
+        let restored =
+            |restore: crate::source::Restore| fraction(restore.done as f64 / restore.total.max(1) as f64);
         Self {
             topic: view.name.topic.to_string(),
             partition: view.name.partition,

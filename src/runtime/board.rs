@@ -201,8 +201,7 @@ impl<C: Clone> Board<C> {
     pub fn pulses(&self) -> Vec<(String, Millis)> {
         let shards = self.shards.iter().enumerate();
         let shards = shards.map(|(number, shard)| (format!("shard {number}"), shard.pulse.last()));
-        let others =
-            [("source".to_owned(), self.pulse.last()), ("I/O runtime".to_owned(), self.io.last())];
+        let others = [("source".to_owned(), self.pulse.last()), ("I/O runtime".to_owned(), self.io.last())];
         others.into_iter().chain(shards).filter(|(_, last)| *last != 0).collect()
     }
 

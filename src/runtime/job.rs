@@ -126,7 +126,8 @@ impl Job {
     /// # Errors
     /// The first failure, with its kind.
     pub fn run(&self) -> Result<()> {
-        let heart = self.environment.runtime.spawn(beat(Arc::clone(&self.board), self.environment.clock.clone()));
+        let heart =
+            self.environment.runtime.spawn(beat(Arc::clone(&self.board), self.environment.clock.clone()));
         let outcome = self.work();
         heart.abort();
         match outcome {

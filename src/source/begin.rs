@@ -49,7 +49,9 @@ pub(super) fn begin(
     if start < known.low {
         let lost = known.low - start;
         tracing::warn!(
-            partition = name, lost, help = super::RETENTION_HELP,
+            partition = name,
+            lost,
+            help = super::RETENTION_HELP,
             "records were deleted from the topic before they were read"
         );
     }

@@ -28,7 +28,8 @@ pub struct Browser {
 
 fn program() -> Option<&'static str> {
     PROGRAMS.into_iter().find(|program| {
-        let found = Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+        let found =
+            Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
         found.is_ok_and(|status| status.success())
     })
 }
@@ -47,7 +48,12 @@ impl Browser {
             .args(["-c", "exec \"$@\" 3<&0 4>&1 </dev/null >/dev/null 2>&1", "sh", program])
             .args(["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"])
             .args(["--no-first-run", "--disable-extensions", "--disable-background-networking"])
-            .args(["--disable-component-update", "--disable-sync", "--hide-scrollbars", "--force-color-profile=srgb"])
+            .args([
+                "--disable-component-update",
+                "--disable-sync",
+                "--hide-scrollbars",
+                "--force-color-profile=srgb",
+            ])
             .arg(format!("--user-data-dir={}", profile.path().display()))
             .args(["--remote-debugging-pipe", "about:blank"])
             .stdin(Stdio::piped())

@@ -43,7 +43,8 @@ pub fn serve(snapshot: &Json, definition: &str) -> Serving {
 /// A snapshot of a job with so many lookups, shards and partitions, all of whose names are `name`.
 pub fn snapshot(name: &str, lookups: usize, shards: usize, partitions: usize) -> Json {
     let chart: Vec<f64> = (0..120).map(|i| f64::from(i % 17) / 17.0).collect();
-    let gaps: Vec<Json> = chart.iter().map(|point| if *point < 0.1 { Json::Null } else { json!(point) }).collect();
+    let gaps: Vec<Json> =
+        chart.iter().map(|point| if *point < 0.1 { Json::Null } else { json!(point) }).collect();
     let cells = 128_usize.div_ceil(shards.max(1));
     json!({
         "version": "0.1.0", "name": name, "now": 1_700_000_600_000_i64, "started": 1_700_000_000_000_i64,

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::replica::{Replica, free_port};
 use crate::fixture;
+use crate::replica::{Replica, free_port};
 use crate::stopping::World;
 
 /// A job without a lookup, from `source` to nowhere.
@@ -45,7 +45,10 @@ fn a_taken_port_is_one_clear_line_and_its_documented_exit_code() {
     let text = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(4), "{text}");
     assert_eq!(text.lines().count(), 1, "{text}");
-    assert!(text.contains(&format!("HTTP address {address} cannot be used")) && text.contains("--http"), "{text}");
+    assert!(
+        text.contains(&format!("HTTP address {address} cannot be used")) && text.contains("--http"),
+        "{text}"
+    );
     let help = Command::new(env!("CARGO_BIN_EXE_lookaside")).arg("--help").output().expect("lookaside");
     assert!(String::from_utf8_lossy(&help.stdout).contains("the HTTP address is taken"));
 }

@@ -42,7 +42,8 @@ impl World {
         let folder = tempfile::tempdir().expect("folder");
         let definition = folder.path().join("definition.yaml");
         std::fs::write(folder.path().join("password"), CANARY).expect("password");
-        std::fs::write(&definition, definition_text(&source, &sink, &database.name, &folder)).expect("definition");
+        std::fs::write(&definition, definition_text(&source, &sink, &database.name, &folder))
+            .expect("definition");
         Self { folder, source, definition, _database: database }
     }
 
@@ -84,7 +85,8 @@ fn definition_text(source: &str, sink: &str, database: &str, folder: &tempfile::
             password.display()
         )
     };
-    let cache = "    lookup.cache: PARTIAL\n    lookup.partial-cache.max-rows: 300\n    lookup.enable_hash: true\n";
+    let cache =
+        "    lookup.cache: PARTIAL\n    lookup.partial-cache.max-rows: 300\n    lookup.enable_hash: true\n";
     format!(
         "name: {source}
 tables:
@@ -143,7 +145,8 @@ fn series(metrics: &str) -> Vec<Series> {
 /// The sum of the series that a number on the page names; `None` if there are none.
 fn sum(all: &[Series], selector: &str) -> Option<f64> {
     let (name, labels) = parts(selector);
-    let matching = all.iter().filter(|one| one.name == name && labels.iter().all(|label| one.labels.contains(label)));
+    let matching =
+        all.iter().filter(|one| one.name == name && labels.iter().all(|label| one.labels.contains(label)));
     let values: Vec<f64> = matching.map(|one| one.value).collect();
     (!values.is_empty()).then(|| values.iter().sum())
 }
@@ -198,9 +201,15 @@ fn numbers_equal_the_metrics_and_markup_in_rows_and_names_is_inert() {
     }
     let text = browser.evaluate("document.body.innerText").to_string();
     assert!(text.contains("<script>alert(1)</script>"), "names are shown as they are: {text}");
-    assert!(text.contains("key_mismatch") && text.contains(&format!("other{MARKUP}")), "a row's value: {text}");
+    assert!(
+        text.contains("key_mismatch") && text.contains(&format!("other{MARKUP}")),
+        "a row's value: {text}"
+    );
     browser.assert_quiet(&origin);
-    assert_eq!(browser.evaluate("document.querySelectorAll('body script, body img[src=x]').length"), Json::from(0));
+    assert_eq!(
+        browser.evaluate("document.querySelectorAll('body script, body img[src=x]').length"),
+        Json::from(0)
+    );
     let definition = browser.evaluate("document.getElementById('definition-text').textContent").to_string();
     assert!(definition.contains("${file:") && definition.contains("# default"), "{definition}");
     let everything = browser.evaluate("document.documentElement.outerHTML").to_string();
@@ -221,11 +230,19 @@ const OVERFLOW: &str = "(() => { \
 #[test]
 fn nothing_scrolls_sideways_on_a_phone_whatever_the_names() {
     let Some(mut browser) = Browser::start() else { return };
-    let names = ["orders", "a_very_long_name_that_somebody_gave_to_a_table_without_a_thought_for_phones_0123456789", "طلبات🧾订单", MARKUP];
+    let names = [
+        "orders",
+        "a_very_long_name_that_somebody_gave_to_a_table_without_a_thought_for_phones_0123456789",
+        "طلبات🧾订单",
+        MARKUP,
+    ];
     for (name, lookups, shards, partitions) in
         [(names[0], 0, 1, 0), (names[1], 3, 2, 3), (names[2], 12, 64, 64), (names[3], 2, 128, 1)]
     {
-        let serving = fixture::serve(&fixture::snapshot(name, lookups, shards, partitions), &format!("name: {name}\n").repeat(80));
+        let serving = fixture::serve(
+            &fixture::snapshot(name, lookups, shards, partitions),
+            &format!("name: {name}\n").repeat(80),
+        );
         let origin = format!("http://{}/", serving.address());
         for (width, phone) in [(360, true), (768, true), (1280, false), (2200, false)] {
             browser.resize(width, 800, phone);
@@ -258,7 +275,8 @@ fn a_page_too_many_says_so_and_comes_in_when_there_is_room() {
     browser.open(&format!("http://{}/", serving.address()));
     browser.wait_for("document.getElementById('banner').textContent.startsWith('16 event streams are open')");
     drop(others);
-    browser.wait_for("'ready' in document.documentElement.dataset && document.getElementById('banner').hidden");
+    browser
+        .wait_for("'ready' in document.documentElement.dataset && document.getElementById('banner').hidden");
     browser.open("about:blank");
     serving.finish();
 }

@@ -139,7 +139,8 @@ async fn serve(listener: TcpListener, replica: Replica, stopped: oneshot::Receiv
     let feed = Arc::clone(&faces.feed);
     let (finish, finishing) = oneshot::channel::<()>();
     let listener = GuardedListener::new(listener, clock.clone());
-    let answer = axum::serve(listener, router(faces)).with_graceful_shutdown(async move { drop(finishing.await) });
+    let answer =
+        axum::serve(listener, router(faces)).with_graceful_shutdown(async move { drop(finishing.await) });
     let ticking = async {
         loop {
             feed.tick();
@@ -166,7 +167,8 @@ async fn serve(listener: TcpListener, replica: Replica, stopped: oneshot::Receiv
 fn router(faces: Faces) -> Router {
     let mut router = Router::new();
     for asset in ASSETS {
-        router = router.route(asset.path, get(|headers: HeaderMap| async move { assets::answer(asset, &headers) }));
+        router = router
+            .route(asset.path, get(move |headers: HeaderMap| async move { assets::answer(asset, &headers) }));
     }
     router
         .route("/metrics", get(metrics))

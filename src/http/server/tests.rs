@@ -143,7 +143,8 @@ fn a_file_of_the_page_that_the_browser_has_is_not_sent_again() {
     let first = ask(serving.address(), "GET /page.js");
     let tag = first.lines().find_map(|line| line.strip_prefix("etag: ")).expect("a tag").to_owned();
     let mut stream = TcpStream::connect(serving.address()).expect("connect");
-    write!(stream, "GET /page.js HTTP/1.1\r\nHost: t\r\nIf-None-Match: {tag}\r\nConnection: close\r\n\r\n").unwrap();
+    write!(stream, "GET /page.js HTTP/1.1\r\nHost: t\r\nIf-None-Match: {tag}\r\nConnection: close\r\n\r\n")
+        .unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     assert!(answer.starts_with("HTTP/1.1 304") && answer.ends_with("\r\n\r\n"), "{answer}");
