@@ -14,7 +14,7 @@ pub enum Exit {
     Usage = 2,
     /// The definition or the settings are invalid.
     Definition = 3,
-    /// An external system refuses: password, missing table, column or topic; or the HTTP address is taken.
+    /// An external system refuses: password, missing table, column or topic.
     External = 4,
     /// Stopped on bad data.
     Data = 5,
@@ -32,7 +32,7 @@ pub(super) const HELP: &str = "Exit codes:
   1    a test or check found something
   2    the command line is wrong
   3    the definition or the settings are invalid
-  4    an external system refuses: password, missing table, column or topic, or the HTTP address is taken
+  4    an external system refuses: password, missing table, column or topic
   5    stopped on bad data
   6    fenced, or the identity in the group was lost
   70   a fault of the program itself

@@ -140,17 +140,27 @@ impl Browser {
 
     /// The value of an expression in the page.
     pub fn evaluate(&mut self, expression: &str) -> Json {
-        let params = json!({"expression": expression, "returnByValue": true, "awaitPromise": true});
-        let answer = self.ask("Runtime.evaluate", params);
-        assert!(answer["exceptionDetails"].is_null(), "{expression}: {}", answer["exceptionDetails"]);
-        answer["result"]["value"].clone()
+        self.attempt(expression).unwrap_or_else(|what| panic!("{expression}: {what}"))
     }
 
-    /// Waits until an expression is true.
+    fn attempt(&mut self, expression: &str) -> Result<Json, String> {
+        let params = json!({"expression": expression, "returnByValue": true, "awaitPromise": true});
+        let answer = self.ask("Runtime.evaluate", params);
+        match &answer["exceptionDetails"] {
+            Json::Null => Ok(answer["result"]["value"].clone()),
+            exception => Err(exception.to_string()),
+        }
+    }
+
+    /// Waits until an expression is true; one that fails may only be too early, while the page is being loaded.
     pub fn wait_for(&mut self, expression: &str) {
-        let deadline = Instant::now() + Duration::from_secs(20);
-        while self.evaluate(expression) != Json::Bool(true) {
-            assert!(Instant::now() < deadline, "never true: {expression}; {:?}", self.complaints);
+        let deadline = Instant::now() + Duration::from_secs(30);
+        loop {
+            let value = self.attempt(expression);
+            if value == Ok(Json::Bool(true)) {
+                return;
+            }
+            assert!(Instant::now() < deadline, "never true: {expression}: {value:?}; {:?}", self.complaints);
             std::thread::sleep(Duration::from_millis(50));
         }
     }

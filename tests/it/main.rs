@@ -43,6 +43,10 @@ mod stopping;
 mod health;
 /// The page in a real browser.
 mod page;
+/// What watching a job costs it.
+mod page_cost;
+/// The pictures in the documents.
+mod screenshots;
 /// Cases against the real servers (`lookaside test --live`), and cases of Flink that only a broker can show.
 mod live_cases;
 

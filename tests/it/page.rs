@@ -12,7 +12,7 @@ use crate::replica::Replica;
 use crate::topic::{self, Writer};
 use crate::{fixture, stack};
 
-/// Markup that would show itself if it ran, in single quotes' absence: it stands in YAML, SQL and JSON.
+/// Markup that would show itself if it ran. No quotes: it stands in YAML, SQL and JSON.
 const MARKUP: &str = "<script>alert(1)</script><img src=x onerror=alert(2)>";
 
 /// A secret that must be nowhere.
@@ -23,7 +23,13 @@ struct World {
     folder: tempfile::TempDir,
     source: String,
     definition: PathBuf,
-    _database: Database,
+    database: Database,
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        self.database.run(&format!("DROP USER '{}'", self.source));
+    }
 }
 
 impl World {
@@ -44,7 +50,7 @@ impl World {
         std::fs::write(folder.path().join("password"), CANARY).expect("password");
         std::fs::write(&definition, definition_text(&source, &sink, &database.name, &folder))
             .expect("definition");
-        Self { folder, source, definition, _database: database }
+        Self { folder, source, definition, database }
     }
 
     fn start(&self) -> Replica {
@@ -103,18 +109,18 @@ tables:
     properties.bootstrap.servers: {kafka}
     key.format: json
     value.format: json
-    columns: [id STRING NOT NULL, user STRING, region STRING, PRIMARY KEY (id) NOT ENFORCED]
+    columns: [id STRING NOT NULL, user_name STRING, region_name STRING, PRIMARY KEY (id) NOT ENFORCED]
 pipeline:
   from: orders
   lookup:
   - {{table: users, as: u, condition: u.id = orders.user_id}}
   - {{table: regions, type: left, condition: regions.id = orders.region}}
-  select: [orders.id, u.name AS user, regions.name AS region]
+  select: [orders.id, u.name AS user_name, regions.name AS region_name]
   into: '{MARKUP}'
 options: {{commit.interval: 300 ms, parallelism: 2}}
 ",
         table("users", cache),
-        table("regions", "    lookup.cache: PARTIAL\n"),
+        table("regions", "    lookup.cache: PARTIAL\n    lookup.partial-cache.expire-after-write: 1 h\n"),
     )
 }
 
@@ -163,13 +169,14 @@ fn numbers(browser: &mut Browser) -> Vec<(String, String)> {
 /// What the page shows beside what it should.
 fn differences(browser: &mut Browser, replica: &Replica) -> Vec<String> {
     let shown = numbers(browser);
-    assert!(45 <= shown.len(), "{} numbers", shown.len());
+    assert!(35 <= shown.len(), "{} numbers", shown.len());
     let (_, metrics) = replica.get("/metrics").expect("metrics");
     let all = series(&metrics);
     let different = |(selector, text): &(String, String)| {
         let number = text.replace(',', "");
         let expected = sum(&all, selector);
-        let equal = expected.is_some_and(|expected| number.parse() == Ok(expected));
+        // A partition that has committed nothing has no such series.
+        let equal = expected.map_or(text == "–", |expected| number.parse() == Ok(expected));
         (!equal).then(|| format!("{selector}: {text} on the page, {expected:?} in /metrics"))
     };
     shown.iter().filter_map(different).collect()
@@ -253,9 +260,9 @@ fn nothing_scrolls_sideways_on_a_phone_whatever_the_names() {
             assert_eq!(found["wide"], Json::Array(Vec::new()), "{name} at {width}: {found}");
         }
         browser.assert_quiet(&origin);
-        browser.requests.clear();
         // The page goes first: a stream that ends under it would be a complaint.
         browser.open("about:blank");
+        browser.requests.clear();
         serving.finish();
     }
 }

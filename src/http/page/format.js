@@ -26,7 +26,12 @@ export function bytes(number) {
   return `${unit === 0 || number >= 100 ? whole.format(number) : oneDigit.format(number)} ${units[unit]}`;
 }
 
-export const percent = (share) => `${share > 0 && share < 0.1 ? oneDigit.format(share * 100) : whole.format(share * 100)} %`;
+/** A share: 42 %; near its ends with a digit more, where the difference counts: 0.3 %, 99.1 %. */
+export function percent(share) {
+  const fine = (share > 0 && share < 0.0995) || (share > 0.9 && share < 1);
+  // Not quite all is never shown as all.
+  return `${fine ? oneDigit.format(share > 0.5 ? Math.floor(share * 1000) / 10 : share * 100) : whole.format(share * 100)} %`;
+}
 
 /** A ratio: 1.04 ×. */
 export const times = (ratio) => `${ratio.toFixed(2)} ×`;

@@ -248,7 +248,7 @@ function lookupCard(lookup) {
     "article",
     { class: "card" },
     h("header", {}, h("h3", {}, name), h("p", { class: "tags" }, ...tags)),
-    h("div", { class: "hit-rate" }, h("p", {}, big, " hit rate"), history.element, h("p", { class: "axis" }, h("span", {}, "10 min ago"), h("span", {}, "now"))),
+    h("div", { class: "hit-rate" }, h("p", {}, big, " hit rate"), history.element, h("p", { class: "axis" }, h("span", {}, "10 min ago"), h("span", {}, "0 to 100 %"), h("span", {}, "now"))),
     answered.element,
     h("ul", { class: "legend" }, ...legend),
     size,
@@ -348,6 +348,9 @@ function showReadout({ shards }) {
   text(find("cell"), `${name}, shard ${shard.number}: ${count(load)} rows in the last minute`);
 }
 
+/** A busiest shard above so many times the mean is worth a word. */
+const SKEWED = 1.5;
+
 function shards(now) {
   const { shards } = now;
   text(spread.shards.value, count(shards.count));
@@ -355,6 +358,7 @@ function shards(now) {
   text(spread.skew.value, shards.skew === 0 ? "no load" : `${times(shards.skew)} the mean`);
   text(spread.groupSkew.value, shards.group_skew === 0 ? "no load" : `${times(shards.group_skew)} the mean`);
   spread.groupSkew.element.hidden = !shards.keyed;
+  find("skew-note").hidden = !shards.keyed || shards.skew <= SKEWED;
   find("legend").hidden = !shards.keyed;
   const cells = shards.list.flatMap((shard) => shard.cells);
   const mean = cells.reduce((sum, cell) => sum + cell, 0) / Math.max(1, cells.length);
