@@ -154,13 +154,16 @@ impl Browser {
 
     /// Waits until an expression is true; one that fails may only be too early, while the page is being loaded.
     pub fn wait_for(&mut self, expression: &str) {
-        let deadline = Instant::now() + Duration::from_secs(30);
+        let deadline = Instant::now() + Duration::from_secs(60);
         loop {
             let value = self.attempt(expression);
             if value == Ok(Json::Bool(true)) {
                 return;
             }
-            assert!(Instant::now() < deadline, "never true: {expression}: {value:?}; {:?}", self.complaints);
+            if deadline < Instant::now() {
+                let state = self.attempt("[document.readyState, location.href, document.body?.innerText]");
+                panic!("never true: {expression}: {value:?}; {:?}; {state:?}", self.complaints);
+            }
             std::thread::sleep(Duration::from_millis(50));
         }
     }

@@ -107,7 +107,9 @@ fn write_orders(until: Instant) {
                 writer.send(&format!(r#"{{"order_id":{id}}}"#), None);
                 continue;
             }
-            let user = below(below(below(60_000) + 1) + 1);
+            let often = below(60_000) + 1;
+            let oftener = below(often) + 1;
+            let user = below(oftener);
             let value = format!(
                 r#"{{"order_id":{id},"user_id":{user},"product_id":{},"amount":{}}}"#,
                 below(4_000),
