@@ -9,7 +9,8 @@ help: ## list the verbs
 build: ## build the release binary, target/release/lookaside
 	cargo build --release
 
-test: check ## everything: format, lints, licences, and all tests against a real broker and database
+test: check ## everything: format, lints, licences, and all tests against a real broker, database and browser
+	tests/stack/browser.sh
 	tests/stack/stack.sh run cargo test --no-fail-fast
 
 check: lint deny ## what needs no server

@@ -1,6 +1,6 @@
 //! A running job as the HTTP face shows it: probes, metrics and the status document.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Value as Json, json};
@@ -9,13 +9,13 @@ use crate::clock::{Clock, Millis};
 use crate::model::ShardId;
 use crate::pipeline::Counters;
 use crate::runtime::{Job, PartitionView, SourceView, State};
-use crate::telemetry::{Page, Sample, names};
+use crate::telemetry::{Page, Problems, Sample, names};
 
 use super::Observable;
+use super::history::History;
 use super::process;
-
-/// A thread that has not shown itself for so long stands still: the probes of Kubernetes ask every 10 s.
-const STALL: Duration = Duration::from_secs(60);
+use super::reading::{self, Reading};
+use super::snapshot::{self, Parts, Snapshot};
 
 /// Names of row kinds in labels, in the order of `RowKind::ALL`.
 const KINDS: [&str; 4] = ["insert", "update_before", "update_after", "delete"];
@@ -25,13 +25,35 @@ const KINDS: [&str; 4] = ["insert", "update_before", "update_after", "delete"];
 pub struct Watch {
     job: Arc<Job>,
     clock: Clock,
+    started: Millis,
+    stall_timeout: Duration,
+    definition: String,
+    problems: Problems,
+    history: Mutex<History>,
+}
+
+/// What the HTTP face shows besides the job itself.
+#[derive(Debug)]
+pub struct Showing {
+    /// The definition as people may see it.
+    pub definition: String,
+    /// The last warnings and errors.
+    pub problems: Problems,
+    /// A thread that has not shown itself for so long stands still.
+    pub stall_timeout: Duration,
 }
 
 impl Watch {
     /// Watches `job`.
     #[must_use]
-    pub fn new(job: Arc<Job>, clock: Clock) -> Self {
-        Self { job, clock }
+    pub fn new(job: Arc<Job>, clock: Clock, showing: Showing) -> Self {
+        let Showing { definition, problems, stall_timeout } = showing;
+        let (started, history) = (clock.now(), Mutex::default());
+        Self { job, clock, started, stall_timeout, definition, problems, history }
+    }
+
+    fn history(&self) -> MutexGuard<'_, History> {
+        self.history.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Seconds without a sign of life.
@@ -39,8 +61,8 @@ impl Watch {
         Duration::from_millis(u64::try_from(self.clock.now() - last).unwrap_or(0))
     }
 
-    fn is_ready(source: &SourceView) -> bool {
-        source.state == State::Running
+    fn is_ready(&self, source: &SourceView) -> bool {
+        source.state == State::Running && !self.job.is_stopping()
     }
 
     fn source_samples(&self, source: &SourceView, samples: &mut Vec<Sample>) {
@@ -156,12 +178,11 @@ impl Watch {
 
 impl Observable for Watch {
     fn liveness(&self) -> Result<(), String> {
-        let source = self.job.board().source();
-        if matches!(source.state, State::Starting | State::Stopped) {
+        if self.job.board().source().state == State::Stopped {
             return Ok(());
         }
         let pulses = self.job.board().pulses();
-        let silent = pulses.into_iter().find(|(_, last)| STALL < self.silence(*last));
+        let silent = pulses.into_iter().find(|(_, last)| self.stall_timeout < self.silence(*last));
         silent.map_or(Ok(()), |(name, last)| {
             Err(format!("{name} stands still since {} s", self.silence(last).as_secs()))
         })
@@ -174,6 +195,7 @@ impl Observable for Watch {
                 .map(|restore| format!("{}: {} of {} offsets", view.name, restore.done, restore.total))
         };
         match source.state {
+            State::Running if self.job.is_stopping() => Err(State::Draining.name().to_owned()),
             State::Running => Ok(()),
             State::Restoring if source.partitions.iter().any(|view| view.restore.is_some()) => {
                 let parts: Vec<String> = source.partitions.iter().filter_map(restoring).collect();
@@ -188,7 +210,7 @@ impl Observable for Watch {
         let source = self.job.board().source();
         let mut samples = vec![
             Sample::count(&names::BUILD, [env!("CARGO_PKG_VERSION")], 1),
-            Sample::count(&names::READY, [], Self::is_ready(&source).into()),
+            Sample::count(&names::READY, [], self.is_ready(&source).into()),
         ];
         self.source_samples(&source, &mut samples);
         let total = self.shard_samples(&mut samples);
@@ -226,7 +248,7 @@ impl Observable for Watch {
         json!({
             "name": plan.name,
             "state": source.state.name(),
-            "ready": Self::is_ready(&source),
+            "ready": self.is_ready(&source),
             "source": plan.source.table,
             "sink": plan.sink.table,
             "lookups": plan.lookups.iter().map(|lookup| lookup.alias.as_str()).collect::<Vec<_>>(),
@@ -240,5 +262,45 @@ impl Observable for Watch {
             },
             "backpressured": source.backpressured,
         })
+    }
+
+    fn tick(&self) {
+        let reading = Reading::of(&self.job, self.clock.now());
+        self.history().add(reading, || reading::groups(&self.job));
+    }
+
+    fn snapshot(&self) -> String {
+        let history = self.history();
+        let now = self.clock.now();
+        let view = self.job.board().source();
+        let (state, ready) = (view.state.name(), self.is_ready(&view));
+        let parts = Parts { job: &self.job, view, history: &history, reading: Reading::of(&self.job, now) };
+        let snapshot = Snapshot {
+            version: env!("CARGO_PKG_VERSION"),
+            name: &self.job.plan().name,
+            now,
+            started: self.started,
+            state,
+            ready,
+            reason: self.readiness().err(),
+            cores: parts.cores(),
+            resident_bytes: process::resident_bytes(),
+            source: parts.source(),
+            normalize: parts.normalize(),
+            lookups: parts.lookups(),
+            sink: parts.sink(),
+            shards: parts.shards(),
+            partitions: parts.partitions(),
+            problems: self.problems.list(),
+            chart_seconds: snapshot::CHART_SECONDS,
+        };
+        serde_json::to_string(&snapshot).unwrap_or_else(|error| {
+            tracing::error!(%error, "the snapshot of the page could not be written");
+            "{}".to_owned()
+        })
+    }
+
+    fn definition(&self) -> String {
+        self.definition.clone()
     }
 }

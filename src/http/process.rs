@@ -21,6 +21,11 @@ pub(super) fn samples(samples: &mut Vec<Sample>) {
     }
 }
 
+/// Seconds of user and system CPU.
+pub(super) fn cpu_seconds() -> Option<f64> {
+    stat().map(|(cpu, _)| cpu)
+}
+
 /// Seconds of user and system CPU, and the number of threads.
 fn stat() -> Option<(f64, f64)> {
     let text = fs::read_to_string("/proc/self/stat").ok()?;
@@ -30,7 +35,8 @@ fn stat() -> Option<(f64, f64)> {
     Some(((number(11)? + number(12)?) / TICKS_PER_SECOND, number(17)?))
 }
 
-fn resident_bytes() -> Option<f64> {
+/// Resident memory.
+pub(super) fn resident_bytes() -> Option<f64> {
     let text = fs::read_to_string("/proc/self/status").ok()?;
     let line = text.lines().find(|line| line.starts_with("VmRSS:"))?;
     let kilobytes: f64 = line.split_whitespace().nth(1)?.parse().ok()?;

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use crossbeam_channel::{SendTimeoutError, Sender, TrySendError};
 
-use crate::clock::{Clock, Millis};
+use crate::clock::{Clock, Millis, Stopwatch};
 use crate::commit::{Action, Event, Protocol};
 use crate::error::{Error, Kind, Result};
 use crate::model::{PartitionId, PartitionTable};
@@ -37,6 +37,10 @@ const COMMIT_AGAIN: Millis = 500;
 
 /// A commit without an answer counts as failed after this; librdkafka answers much earlier.
 const COMMIT_TIMEOUT: Millis = 60_000;
+
+/// What an operator does about partitions that are lost again and again.
+const LOST_HELP: &str = "look for pauses of the process or the network that are longer than \
+                         properties.session.timeout.ms, and raise that if they are usual";
 
 /// How often positions are put on the board.
 const PUBLISH: Millis = 500;
@@ -158,7 +162,10 @@ impl<C: Clone + Send> Driver<C> {
                 }
                 Happening::Lost(partitions) => {
                     self.board.update(|view| view.rebalances[2] += 1);
-                    tracing::warn!(partitions = %self.names(&partitions), "lost: the group has given them up for this member");
+                    tracing::warn!(
+                        partitions = %self.names(&partitions), help = LOST_HELP,
+                        "lost: the group has given them up for this member"
+                    );
                     self.step(Event::Lost(partitions))?;
                 }
                 Happening::Committed(true) => self.committed()?,
@@ -234,6 +241,7 @@ impl<C: Clone + Send> Driver<C> {
         if let Some((partitions, _)) = self.revoking.take_if(|(_, until)| *until <= now) {
             tracing::warn!(
                 partitions = %self.names(&partitions),
+                help = "look at the lookups and the sink: what they do not answer holds the drain up",
                 "draining took too long: the next owner will process the newest rows again"
             );
             self.step_quietly(Event::Lost(partitions));
@@ -309,9 +317,11 @@ impl<C: Clone + Send> Driver<C> {
     fn wait_for_room(&mut self) {
         let Some(lane) = self.wires.lanes.iter_mut().find(|lane| !lane.pending.is_empty()) else { return };
         let Some(data) = lane.pending.pop_front() else { return };
+        let watch = Stopwatch::start();
         if let Err(SendTimeoutError::Timeout(data)) = lane.data.send_timeout(data, FULL_WAIT) {
             lane.pending.push_front(data);
         }
+        self.board.backpressure.add(watch.elapsed());
     }
 
     fn wait_for_ack(&mut self) -> Result<()> {

@@ -58,6 +58,17 @@ pub struct Job {
     statements: Arc<Statements>,
 }
 
+/// How often the I/O runtime shows that it lives.
+const HEARTBEAT: Duration = Duration::from_secs(1);
+
+/// Runs on the I/O runtime for as long as the job does.
+async fn beat(board: Arc<Board<Counters>>, clock: Clock) {
+    loop {
+        board.io.beat(clock.now());
+        clock.sleep(HEARTBEAT).await;
+    }
+}
+
 /// Ends of the queues of one shard.
 struct Queues {
     data: (Sender<Data>, Receiver<Data>),
@@ -76,7 +87,7 @@ impl Job {
         let shards = plan.options.parallelism.unwrap_or(environment.cores.max(1));
         let groups = KeyGroups::new(shards, plan.options.max_parallelism)?;
         let statements = Statements::new(plan.lookups.len());
-        let board = Arc::new(Board::new(shards));
+        let board = Arc::new(Board::new(groups));
         Ok(Self { plan: Arc::new(plan), environment, groups, board, statements: Arc::new(statements) })
     }
 
@@ -98,6 +109,12 @@ impl Job {
         &self.statements
     }
 
+    /// Whether it was asked to stop.
+    #[must_use]
+    pub fn is_stopping(&self) -> bool {
+        self.environment.shutdown.is_requested()
+    }
+
     /// Key groups and shards.
     #[must_use]
     pub fn groups(&self) -> KeyGroups {
@@ -109,7 +126,11 @@ impl Job {
     /// # Errors
     /// The first failure, with its kind.
     pub fn run(&self) -> Result<()> {
-        match self.work() {
+        let heart =
+            self.environment.runtime.spawn(beat(Arc::clone(&self.board), self.environment.clock.clone()));
+        let outcome = self.work();
+        heart.abort();
+        match outcome {
             // What was waited for when the stop was asked for no longer matters.
             Err(error) if error.kind() == Kind::Transient && self.environment.shutdown.is_requested() => {
                 Ok(())

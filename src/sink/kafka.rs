@@ -273,7 +273,7 @@ impl KafkaWriter {
             if self.environment.stopped() {
                 return false;
             }
-            self.environment.clock.sleep_blocking(WAIT);
+            self.environment.wait(WAIT);
         }
         true
     }

@@ -20,8 +20,9 @@ pub use mysql::{MysqlSinkSpec, MysqlTableSink};
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-use crate::clock::{Clock, Millis};
+use crate::clock::{Clock, Millis, Stopwatch};
 use crate::db::Databases;
 use crate::error::Result;
 use crate::model::{Epoch, OutputBatch, ShardId};
@@ -85,6 +86,13 @@ impl Environment {
     pub fn stopped(&self) -> bool {
         self.pulse.beat(self.clock.now());
         self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Waits for the sink for `time`, and counts it.
+    pub(crate) fn wait(&self, time: Duration) {
+        let watch = Stopwatch::start();
+        self.clock.sleep_blocking(time);
+        self.pulse.wait(watch.elapsed());
     }
 }
 

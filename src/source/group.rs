@@ -351,7 +351,7 @@ impl Source {
         }
         if position < low {
             tracing::warn!(
-                partition = %assigned.name, lost = low - position,
+                partition = %assigned.name, lost = low - position, help = super::RETENTION_HELP,
                 "records were deleted from the topic before they were read"
             );
         }

@@ -10,9 +10,11 @@ mod exposition;
 mod histogram;
 mod log;
 pub mod names;
+mod problems;
 mod pulse;
 
 pub use exposition::{Page, Sample};
 pub use histogram::Histogram;
 pub use log::{LogFormat, install_log};
-pub use pulse::Pulse;
+pub use problems::{Problem, Problems};
+pub use pulse::{Elapsed, Pulse};

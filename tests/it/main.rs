@@ -24,6 +24,10 @@ mod database;
 mod replica;
 /// A TCP proxy in front of a real server.
 mod proxy;
+/// A headless Chromium.
+mod browser;
+/// A job that only exists in what the page is told of it.
+mod fixture;
 
 /// Golden cases in the format of `lookaside test`.
 mod cases;
@@ -35,6 +39,14 @@ mod end_to_end;
 
 /// How a job ends: drained, given up, or aborted.
 mod stopping;
+/// Probes, the port, streams whose clients do not read.
+mod health;
+/// The page in a real browser.
+mod page;
+/// What watching a job costs it.
+mod page_cost;
+/// The pictures in the documents.
+mod screenshots;
 /// Cases against the real servers (`lookaside test --live`), and cases of Flink that only a broker can show.
 mod live_cases;
 

@@ -71,6 +71,11 @@ impl Replica {
         panic!("lookaside is not ready after a minute:\n{}", self.log_text());
     }
 
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// What it logged so far.
     pub fn log_text(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap_or_default()

@@ -16,6 +16,10 @@ use super::transaction::{Trouble, transaction};
 /// Jobs that one transaction takes.
 const TRANSACTION_JOBS_MAX: usize = 8;
 
+/// What an operator does about a transaction that failed.
+const WRITE_HELP: &str = "see whether the database answers; rows wait meanwhile, nothing is lost, and the job stops \
+                          after sink.max-retries attempts";
+
 /// What a writer hands to its task.
 pub(super) enum Job {
     /// Rows to write.
@@ -92,7 +96,10 @@ impl Shared {
             }
             retry += 1;
             let pause = pause_before(retry);
-            tracing::warn!(table = self.table, attempt = retry, ?pause, error = %failure, "writing failed, trying again");
+            tracing::warn!(
+                table = self.table, attempt = retry, ?pause, error = %failure, help = WRITE_HELP,
+                "writing failed, trying again"
+            );
             self.clock.sleep(pause).await;
         }
     }

@@ -49,7 +49,7 @@ impl MysqlWriter {
                 Err(TrySendError::Full(_)) if self.environment.stopped() => return Ok(()),
                 Err(TrySendError::Full(back)) => job = back,
             }
-            self.environment.clock.sleep_blocking(WAIT);
+            self.environment.wait(WAIT);
         }
     }
 
