@@ -12,7 +12,9 @@
 
 mod observe;
 mod process;
+mod scrape;
 mod server;
+mod skew;
 
 pub use observe::Watch;
 pub use server::{Server, serve};

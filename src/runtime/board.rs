@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::clock::Millis;
 use crate::model::TopicPartition;
 use crate::source::Restore;
-use crate::telemetry::Pulse;
+use crate::telemetry::{Histogram, Pulse};
 
 /// What the job is doing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,6 +26,10 @@ pub enum State {
 }
 
 impl State {
+    /// Every state, in the order in which a job goes through them.
+    pub const ALL: [Self; 5] =
+        [Self::Starting, Self::Restoring, Self::Running, Self::Draining, Self::Stopped];
+
     /// The word in status and logs.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -50,6 +54,8 @@ pub struct PartitionView {
     pub committed: Option<i64>,
     /// One past the newest offset, as of the newest fetch.
     pub end: Option<i64>,
+    /// Timestamp of a record in the newest read that had any.
+    pub timestamp: Option<Millis>,
     /// Progress of the rebuild, until it is over.
     pub restore: Option<Restore>,
 }
@@ -75,6 +81,12 @@ pub struct SourceView {
     pub commits: [u64; 2],
     /// When the last commit was acknowledged.
     pub last_commit: Option<Millis>,
+    /// Time from asking for a commit to its acknowledgement.
+    pub commit_seconds: Histogram,
+    /// Epochs that are not done.
+    pub open_epochs: usize,
+    /// When a shard's part of the sink last acknowledged an epoch.
+    pub last_durable: Option<Millis>,
     /// A shard's queue is full and nothing is read.
     pub backpressured: bool,
 }
@@ -120,6 +132,12 @@ impl<C: Clone> ShardView<C> {
         Duration::from_nanos(self.busy_nanos.load(Ordering::Relaxed))
     }
 
+    /// When its thread last went round its loop; 0 before it began.
+    #[must_use]
+    pub fn last_pulse(&self) -> Millis {
+        self.pulse.last()
+    }
+
     /// Its newest counters.
     #[must_use]
     pub fn counters(&self) -> Option<C> {
@@ -151,6 +169,12 @@ impl<C: Clone> Board<C> {
     #[must_use]
     pub fn shards(&self) -> &[ShardView<C>] {
         &self.shards
+    }
+
+    /// When the source's thread last went round its loop; 0 before it began.
+    #[must_use]
+    pub fn source_pulse(&self) -> Millis {
+        self.pulse.last()
     }
 
     /// When each thread last showed that it lives.

@@ -24,7 +24,7 @@ use crate::plan::KafkaSink;
 
 use super::acks::{Acks, Deliveries, Ticket};
 use super::reduce::Buffer;
-use super::{Environment, Writer};
+use super::{Environment, SinkCounts, Writer};
 
 /// Records that may wait in the producer before shards wait for room, below librdkafka's own
 /// bound (`queue.buffering.max.messages`), so that a full queue is met here, where a stop is seen.
@@ -38,6 +38,9 @@ const WAIT: Duration = Duration::from_millis(1);
 
 /// How long the report thread sleeps when there is nothing to report.
 const POLL: Duration = Duration::from_millis(100);
+
+/// How often the number of records that wait is put up; each shard does so with every batch.
+const COUNT_EVERY: Millis = 500;
 
 /// How often the number of partitions is asked for again; Java's `metadata.max.age.ms`.
 const METADATA_AGE: Duration = Duration::from_secs(300);
@@ -56,6 +59,7 @@ struct Shared {
     errors: ClientErrors,
     closing: AtomicBool,
     clock: Clock,
+    counts: Arc<SinkCounts>,
 }
 
 /// Context of the producer: receives the delivery reports.
@@ -65,6 +69,7 @@ struct Reports {
     /// By shard.
     deliveries: Vec<Arc<Deliveries>>,
     acks: Acks,
+    counts: Arc<SinkCounts>,
 }
 
 impl ClientContext for Reports {
@@ -83,7 +88,10 @@ impl ProducerContext for Reports {
     fn delivery(&self, result: &DeliveryResult<'_>, word: usize) {
         match result {
             Ok(_) => self.delivered(word),
-            Err((error, _)) => self.acks.failed(rejection(&self.topic, error)),
+            Err((error, _)) => {
+                self.counts.error();
+                self.acks.failed(rejection(&self.topic, error));
+            }
         }
     }
 }
@@ -131,6 +139,7 @@ impl KafkaTopicSink {
             errors: errors.clone(),
             deliveries: shards.map(|shard| Deliveries::new(shard, environment.acks.clone())).collect(),
             acks: environment.acks.clone(),
+            counts: Arc::clone(&environment.counts),
         };
         let producer = kafka::producer(&plan.client, &environment.name)
             .create_with_context(reports)
@@ -142,6 +151,7 @@ impl KafkaTopicSink {
             errors,
             closing: AtomicBool::new(false),
             clock: clock.clone(),
+            counts: Arc::clone(&environment.counts),
         });
         let poller = std::thread::Builder::new()
             .name("sink-reports".to_owned())
@@ -187,10 +197,15 @@ impl Drop for KafkaTopicSink {
 fn poll_reports(shared: &Shared) {
     let producer = shared.producer.producer();
     let mut asked = shared.clock.now();
+    let mut counted = asked;
     while !shared.closing.load(Ordering::SeqCst) {
         producer.poll(POLL);
         if let Some(error) = shared.errors.fatal() {
             producer.context().acks.failed(error);
+        }
+        if COUNT_EVERY <= shared.clock.now() - counted {
+            counted = shared.clock.now();
+            shared.counts.waits(producer.in_flight_count());
         }
         let age = i64::try_from(METADATA_AGE.as_millis()).unwrap_or(i64::MAX);
         if age < shared.clock.now() - asked {
@@ -229,13 +244,17 @@ impl KafkaWriter {
     fn wait_for_room(&self, record_bytes: u64) -> bool {
         let by_bytes = IN_FLIGHT_BYTES_MAX / record_bytes.max(1);
         let limit = i32::try_from(by_bytes).unwrap_or(i32::MAX).clamp(1, IN_FLIGHT_MAX);
-        while limit <= self.shared.producer.producer().in_flight_count() {
+        loop {
+            let waiting = self.shared.producer.producer().in_flight_count();
+            self.shared.counts.waits(waiting);
+            if waiting < limit {
+                return true;
+            }
             if self.environment.stopped() {
                 return false;
             }
             self.environment.clock.sleep_blocking(WAIT);
         }
-        true
     }
 
     fn send(&mut self, arena: &[u8], records: &[EncodedRecord]) -> Result<()> {

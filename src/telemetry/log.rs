@@ -8,6 +8,8 @@ use tracing_subscriber::prelude::*;
 
 use crate::error::{Error, Kind, Result};
 
+use super::log_count::CountLines;
+
 /// `log.format` of the settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -25,7 +27,7 @@ pub enum LogFormat {
 pub fn install_log(format: LogFormat, level: &str) -> Result<()> {
     let filter = EnvFilter::try_new(level)
         .map_err(|error| Error::new(Kind::Definition, format!("log.level `{level}`: {error}")))?;
-    let registry = tracing_subscriber::registry().with(filter);
+    let registry = tracing_subscriber::registry().with(filter).with(CountLines);
     let installed = match format {
         LogFormat::Text => {
             let ansi = std::io::stderr().is_terminal();

@@ -9,10 +9,14 @@
 mod exposition;
 mod histogram;
 mod log;
+mod log_count;
 pub mod names;
 mod pulse;
+mod reference;
 
 pub use exposition::{Page, Sample};
 pub use histogram::Histogram;
 pub use log::{LogFormat, install_log};
+pub use log_count::log_lines;
 pub use pulse::Pulse;
+pub use reference::reference;
