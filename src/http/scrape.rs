@@ -172,6 +172,8 @@ impl Watch {
     fn statement_samples(&self, samples: &mut Vec<Sample>) {
         for (lookup, count) in self.job.plan().lookups.iter().zip(self.job.statements().counts()) {
             let labels = [lookup.alias.as_str()];
+            let hashed = lookup.hash && lookup.cache.is_some() && !lookup.hash_order.is_empty();
+            samples.push(Sample::count(&names::LOOKUP_HASHED, labels, hashed.into()));
             samples.push(Sample::count(&names::LOOKUP_STATEMENTS, labels, count.statements));
             samples.push(Sample::count(&names::LOOKUP_KEYS, labels, count.keys));
             samples.push(Sample::count(&names::LOOKUP_ROWS, labels, count.rows));

@@ -193,6 +193,8 @@ metrics! {
             "Stream rows that asked, by how they were answered: hit, coalesced, miss, no_key (NULL key or condition, no call)";
         LOOKUP_HIT_RATIO Gauge "ratio" "lookaside_lookup_hit_ratio" [LOOKUP, SHARD]
             "hit / (hit + coalesced + miss) since start";
+        LOOKUP_HASHED Gauge "boolean" "lookaside_lookup_hashed" [LOOKUP]
+            "1 when each key is cached by the shard that owns it (lookup.enable_hash), 0 when each shard caches for itself";
         CACHE_NEGATIVE_HITS Counter "rows" "lookaside_cache_negative_hits_total" [LOOKUP, SHARD]
             "Hits on an entry that says the key has no row";
         CACHE_EXPIRED Counter "rows" "lookaside_cache_expired_total" [LOOKUP, SHARD]
