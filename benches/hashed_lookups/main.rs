@@ -25,8 +25,8 @@ use measure::{Setting, Stream, measure};
 /// Shards that are compared.
 const SHARDS: [u16; 4] = [1, 2, 4, 8];
 
-/// The stream that the document speaks of.
-const STREAM: Stream = Stream { rows: 500_000, users: 100_000 };
+/// The stream that the document speaks of, in reads as the source makes them under load.
+const STREAM: Stream = Stream { rows: 500_000, users: 100_000, read: 2_000 };
 
 /// `max-rows`: a tenth of the users, and all of them.
 const MAX_ROWS: [u64; 2] = [10_000, 100_000];

@@ -1,8 +1,8 @@
 //! One stream through the workers of one replica, as a source would hand it to them, with a database in memory.
 //!
-//! Records come in reads of 2,000, split by the router as in the program. After each read the shards' messages are
-//! delivered, then statements are answered in the order in which they were sent, until nothing is on its way: a
-//! database that answers between two reads. Time stands still, so nothing expires.
+//! Records come in reads, split by the router as in the program. After each read the shards' messages are delivered,
+//! then statements are answered in the order in which they were sent, until nothing is on its way: a database that answers
+//! between two reads. Time stands still, so nothing expires.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,9 +16,6 @@ use lookaside::plan::{Plan, compile};
 use lookaside::route::Router;
 
 use super::random::Random;
-
-/// Records of one read, as the source reads them under load.
-const READ: u64 = 2_000;
 
 /// Any time will do.
 const NOW: i64 = 1_748_736_000_000;
@@ -41,6 +38,8 @@ pub struct Stream {
     pub rows: u64,
     /// Distinct users; each is in the dimension table.
     pub users: u32,
+    /// Orders of one read.
+    pub read: u64,
 }
 
 /// Sends the stream through a replica; what each shard has counted.
@@ -50,7 +49,7 @@ pub fn measure(setting: Setting, stream: Stream) -> Vec<LookupCounters> {
     let (zipf, mut random) = (Zipf::new(stream.users), Random::new(7));
     let mut next = 0;
     while next < stream.rows {
-        let end = (next + READ).min(stream.rows);
+        let end = (next + stream.read).min(stream.rows);
         replica.read((next..end).map(|order| (order, zipf.rank(random.fraction()))));
         next = end;
     }
@@ -146,7 +145,10 @@ impl<'a> Replica<'a> {
             let key = format!("{{\"order_id\":{order}}}");
             let value = format!("{{\"order_id\":{order},\"user_id\":{user}}}");
             routed.clear();
-            let to = self.router.route(partition, Some(key.as_bytes()), &mut routed).expect("keys are well-formed");
+            let to = self
+                .router
+                .route(partition, Some(key.as_bytes()), &mut routed)
+                .expect("keys are well-formed");
             let batch = &mut batches[usize::from(to.shard.0)];
             batch.records.push(Record {
                 partition,
@@ -202,5 +204,9 @@ fn answer(plan: &Plan, query: &LookupQuery) -> LookupAnswer {
         layout.pack(&[Datum::Str(&format!("user-{id}"))], &mut packed);
         vec![Arc::from(packed)]
     };
-    LookupAnswer { lookup: query.lookup, id: query.id, rows: Ok(query.keys.iter().map(|key| row(key)).collect()) }
+    LookupAnswer {
+        lookup: query.lookup,
+        id: query.id,
+        rows: Ok(query.keys.iter().map(|key| row(key)).collect()),
+    }
 }

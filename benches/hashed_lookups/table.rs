@@ -12,7 +12,11 @@ const END: &str = "<!-- measured:end -->";
 
 /// The table of one cache size.
 pub fn table(max_rows: u64, users: u32, runs: &[(Setting, Vec<LookupCounters>)]) -> String {
-    let mut text = format!("\nUp to {} cached keys per replica, of {} users:\n\n", thousands(max_rows), thousands(users.into()));
+    let mut text = format!(
+        "\nUp to {} cached keys per replica, of {} users:\n\n",
+        thousands(max_rows),
+        thousands(users.into())
+    );
     text.push_str("| shards | `lookup.enable_hash` | hit rate | cached keys | per shard | statements | per shard | keys asked |\n");
     text.push_str("|---:|---|---:|---:|---:|---:|---:|---:|\n");
     for (Setting { shards, hashed, .. }, counted) in runs {

@@ -110,10 +110,8 @@ const REBALANCE: Label = one_of("reason", &["assigned", "revoked", "lost"]);
 /// Changes out of normalization.
 const CHANGE: Label = one_of("kind", &["insert", "update", "delete"]);
 /// Why a row gave no change.
-const SUPPRESSION: Label = one_of(
-    "reason",
-    &["no_change", "unknown_delete", "filtered", "key_filtered", "bundled", "silent"],
-);
+const SUPPRESSION: Label =
+    one_of("reason", &["no_change", "unknown_delete", "filtered", "key_filtered", "bundled", "silent"]);
 /// How a row that asked was answered.
 const RESULT: Label = one_of("result", &["hit", "coalesced", "miss", "no_key"]);
 /// Row kinds.

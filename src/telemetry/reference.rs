@@ -25,8 +25,7 @@ pub fn reference() -> String {
         push_section(&mut text, section);
     }
     push_labels(&mut text);
-    let bounds: Vec<String> =
-        Histogram::default().buckets().map(|(bound, _)| format!("{bound}")).collect();
+    let bounds: Vec<String> = Histogram::default().buckets().map(|(bound, _)| format!("{bound}")).collect();
     let _ = write!(
         text,
         "\n## Buckets\n\nEvery histogram has these upper bounds, in seconds: {}, +Inf.\n",
@@ -36,7 +35,11 @@ pub fn reference() -> String {
 }
 
 fn push_section(text: &mut String, section: &Section) {
-    let _ = write!(text, "\n## {}\n\n| metric | type | unit | labels | help |\n|---|---|---|---|---|\n", section.title);
+    let _ = write!(
+        text,
+        "\n## {}\n\n| metric | type | unit | labels | help |\n|---|---|---|---|---|\n",
+        section.title
+    );
     for Metric { name, kind, unit, labels, help } in section.metrics {
         let labels: Vec<String> = labels.iter().map(|label| format!("`{}`", label.name)).collect();
         let labels = if labels.is_empty() { "–".to_owned() } else { labels.join(" ") };

@@ -14,7 +14,7 @@ use lookaside::lookup::LookupCounters;
 use measure::{Setting, Stream, measure};
 use table::hit_rate;
 
-const STREAM: Stream = Stream { rows: 30_000, users: 4_000 };
+const STREAM: Stream = Stream { rows: 30_000, users: 4_000, read: 100 };
 
 fn run(shards: u16, hashed: bool, max_rows: u64) -> Vec<LookupCounters> {
     measure(Setting { shards, hashed, max_rows }, STREAM)
@@ -43,7 +43,10 @@ fn a_hashed_key_is_cached_and_asked_for_once_per_replica() {
     let hashed = run(8, true, 1_000_000);
     assert_eq!(sum(&hashed, |counters| counters.cached), distinct);
     assert_eq!(sum(&hashed, |counters| counters.keys), distinct);
-    assert!(hashed.iter().all(|counters| counters.cached.abs_diff(distinct / 8) < distinct / 20), "{hashed:?}");
+    assert!(
+        hashed.iter().all(|counters| counters.cached.abs_diff(distinct / 8) < distinct / 20),
+        "{hashed:?}"
+    );
     let unhashed = run(8, false, 1_000_000);
     assert!(distinct * 5 / 2 < sum(&unhashed, |counters| counters.cached), "{unhashed:?}");
 }

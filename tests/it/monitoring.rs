@@ -51,7 +51,10 @@ fn recorded(file: &Node) -> Vec<(String, Vec<String>)> {
     let mut records: Vec<_> = rules.map(keep).collect();
     // A rule over another rule keeps that one's labels.
     let first = records.first().map(|(_, labels)| labels.clone()).unwrap_or_default();
-    records.iter_mut().filter(|(_, labels)| labels.is_empty()).for_each(|(_, labels)| *labels = first.clone());
+    records
+        .iter_mut()
+        .filter(|(_, labels)| labels.is_empty())
+        .for_each(|(_, labels)| *labels = first.clone());
     records
 }
 
@@ -86,17 +89,43 @@ fn every_alert_says_what_to_do_and_is_tested_both_ways() {
         let firing = |test: &&Node| text(test, "expr").contains("firing");
         let fires = |test: &&Node| !list(get(test, "exp_samples")).is_empty();
         assert!(asked.iter().filter(firing).any(|test| fires(&test)), "{name}: no case in which it fires");
-        assert!(asked.iter().filter(firing).any(|test| !fires(&test)), "{name}: no case in which it does not");
+        assert!(
+            asked.iter().filter(firing).any(|test| !fires(&test)),
+            "{name}: no case in which it does not"
+        );
         let series: Vec<&str> =
             list(get(case, "input_series")).iter().map(|series| text(series, "series")).collect();
         assert!(series.iter().any(|series| series.contains("job=\"good\"")), "{name}: nothing that is fine");
     }
 }
 
+/// What operators are told to look at exists.
+#[test]
+fn documents_name_only_metrics_that_exist() {
+    let records: Vec<String> = recorded(&yaml(ALERTS)).into_iter().map(|(name, _)| name).collect();
+    for document in
+        ["metrics", "troubleshooting", "operations", "hashed-lookups", "key-groups", "flink-differences"]
+    {
+        let text = read(&format!("docs/{document}.md"));
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == ':';
+        let words = text.split(|c: char| !is_name(c));
+        for word in words.filter(|word| word.starts_with("lookaside_") || word.starts_with("lookaside:")) {
+            let histogram = lookaside::telemetry::names::ALL.iter().any(|metric| metric.name == word);
+            let known =
+                histogram || promql::find(word).is_some() || records.iter().any(|record| record == word);
+            assert!(known, "docs/{document}.md: {word}");
+        }
+    }
+}
+
 /// Anchors of the headings, as GitHub makes them.
 fn headings(markdown: &str) -> BTreeSet<String> {
     let anchor = |title: &str| {
-        let kept = title.to_lowercase().chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c)).collect::<String>();
+        let kept = title
+            .to_lowercase()
+            .chars()
+            .filter(|c| c.is_alphanumeric() || " -_".contains(*c))
+            .collect::<String>();
         kept.replace(' ', "-")
     };
     let titles = markdown.lines().filter(|line| line.starts_with('#'));
@@ -107,6 +136,9 @@ fn headings(markdown: &str) -> BTreeSet<String> {
 fn promtool_accepts_the_rules_and_each_alert_fires_and_does_not() {
     let Some(checked) = promtool::run(&["check", "rules", ALERTS], "") else { return };
     assert!(checked.status.success(), "{}", promtool::said(&checked));
+    let compose = ["check", "config", "--syntax-only", "config/compose/prometheus.yml"];
+    let Some(configured) = promtool::run(&compose, "") else { return };
+    assert!(configured.status.success(), "{}", promtool::said(&configured));
     let Some(tested) = promtool::run(&["test", "rules", ALERT_TESTS], "") else { return };
     assert!(tested.status.success(), "{}", promtool::said(&tested));
 }

@@ -86,8 +86,11 @@ pub fn faults(query: &str, recorded: &[(String, Vec<String>)]) -> Vec<String> {
     for (name, matchers) in &named.metrics {
         if let Some((_, labels)) = recorded.iter().find(|(record, _)| record == name) {
             carried.extend(labels.iter().map(String::as_str));
-            let unknown = |[label, ..]: &&[String; 3]| !labels.contains(label) && !ADDED.contains(&label.as_str());
-            faults.extend(matchers.iter().filter(unknown).map(|[label, ..]| format!("{name} has no label {label}")));
+            let unknown =
+                |[label, ..]: &&[String; 3]| !labels.contains(label) && !ADDED.contains(&label.as_str());
+            faults.extend(
+                matchers.iter().filter(unknown).map(|[label, ..]| format!("{name} has no label {label}")),
+            );
             continue;
         }
         let Some(metric) = find(name) else {
@@ -108,7 +111,8 @@ pub fn faults(query: &str, recorded: &[(String, Vec<String>)]) -> Vec<String> {
 /// The metric of a series: a histogram has three.
 pub fn find(series: &str) -> Option<&'static Metric> {
     let known = |name: &str| ALL.iter().copied().find(|metric| metric.name == name);
-    let histogram = |suffix| known(series.strip_suffix(suffix)?).filter(|metric| metric.kind == Kind::Histogram);
+    let histogram =
+        |suffix| known(series.strip_suffix(suffix)?).filter(|metric| metric.kind == Kind::Histogram);
     let plain = known(series).filter(|metric| metric.kind != Kind::Histogram);
     plain.or_else(|| ["_bucket", "_sum", "_count"].into_iter().find_map(histogram))
 }
@@ -128,7 +132,8 @@ fn misfit(metric: &Metric, [label, operator, value]: &[String; 3]) -> Option<Str
 
 #[test]
 fn queries_are_read() {
-    let query = "sum by (table, le) (rate(a_total{x=\"1\", y=~\"b|c\"}[5m])) / on (z) b > 0.5e3 unless c offset 5m";
+    let query =
+        "sum by (table, le) (rate(a_total{x=\"1\", y=~\"b|c\"}[5m])) / on (z) b > 0.5e3 unless c offset 5m";
     let named = read(query);
     let names: Vec<&str> = named.metrics.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["a_total", "b", "c"]);
@@ -145,5 +150,8 @@ fn queries_are_read() {
         let faults = faults(query, &[]);
         assert!(faults.len() == 1 && faults[0].contains(word), "{query}: {faults:?}");
     }
-    assert_eq!(faults("sum by (table, le) (rate(lookaside_lookup_statement_seconds_bucket[1m]))", &[]), [""; 0]);
+    assert_eq!(
+        faults("sum by (table, le) (rate(lookaside_lookup_statement_seconds_bucket[1m]))", &[]),
+        [""; 0]
+    );
 }

@@ -79,7 +79,9 @@ impl Shared {
             let freshness = if retry == 0 { Freshness::Any } else { Freshness::New };
             let watch = Stopwatch::start();
             let outcome = transaction(self, jobs, freshness).await;
-            self.counts.transaction(watch.elapsed());
+            if !jobs.is_empty() {
+                self.counts.transaction(watch.elapsed());
+            }
             let failure = match outcome {
                 Ok(()) => {
                     self.counts.acknowledged(jobs.iter().map(Rows::len).sum());
