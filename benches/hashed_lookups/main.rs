@@ -14,6 +14,7 @@
 mod measure;
 /// Seeded random numbers.
 #[path = "../workload/random.rs"]
+#[expect(dead_code, reason = "shared with the whole-path benchmark, which uses all of it")]
 mod random;
 /// The table of the document.
 mod table;

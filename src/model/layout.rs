@@ -167,9 +167,12 @@ impl RowLayout {
     pub fn copier(&self, i: usize, alone: &Self) -> Option<ColumnCopier> {
         let slot = self.slots.get(i)?;
         match &*alone.slots {
-            [only] if only.kind == slot.kind && !slot.kind.is_variable() => {
-                Some(ColumnCopier { null_byte: i / 8, null_bit: 1 << (i % 8), at: slot.at, width: slot.kind.width() })
-            }
+            [only] if only.kind == slot.kind && !slot.kind.is_variable() => Some(ColumnCopier {
+                null_byte: i / 8,
+                null_bit: 1 << (i % 8),
+                at: slot.at,
+                width: slot.kind.width(),
+            }),
             _ => None,
         }
     }

@@ -105,7 +105,7 @@ impl<'a> Visit<'a> {
             .iter()
             .position(|assigned| assigned.name.partition == partition && &*assigned.name.topic == name)?;
         self.last = Some((topic, partition, index));
-        // Once per run of a partition's messages: enough to say how old the data is, at no cost per record.
+        // Once per run of a partition's records: enough to say how old the data is, at no cost per record.
         if message.error().is_none()
             && let Some(assigned) = self.partitions.get_mut(index)
             && let (time @ 0.., _) = message.timestamp()
@@ -122,6 +122,8 @@ impl<'a> Visit<'a> {
     fn event(&mut self, index: usize, code: RDKafkaErrorCode, message: &Message<'_>) {
         let Some(assigned) = self.partitions.get_mut(index) else { return };
         let was_ended = assigned.progress.is_ended();
+        // What follows is a run of its own.
+        self.last = None;
         match code {
             RDKafkaErrorCode::PartitionEOF => assigned.progress.end_of_partition(message.offset()),
             RDKafkaErrorCode::AutoOffsetReset => {

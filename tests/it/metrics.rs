@@ -207,12 +207,15 @@ fn a_live_scrape_is_the_list_and_the_numbers_are_right() {
     (0..300).chain(250..300).for_each(send);
     (0..20).for_each(|id| writer.send(&format!("{{\"id\":{id}}}"), None));
     writer.flush();
-    let after = wait_until(&replica, |scrape| {
-        scrape.sum("lookaside_source_committed_offset", &[]) == 370.0
-            && scrape.sum("lookaside_sink_rows_total", &[]) == 240.0
-            && scrape.sum("lookaside_state_keys", &[]) == 280.0
-            && scrape.sum("lookaside_sink_unacknowledged_rows", &[]) == 0.0
-    });
+    let after = wait_for(
+        &replica,
+        &[
+            ("lookaside_source_committed_offset", 370.0),
+            ("lookaside_sink_rows_total", 240.0),
+            ("lookaside_state_keys", 280.0),
+            ("lookaside_sink_unacknowledged_rows", 0.0),
+        ],
+    );
     check_against_the_list(&after, &world);
     check_numbers(&after);
     assert_eq!(
@@ -228,14 +231,20 @@ fn a_live_scrape_is_the_list_and_the_numbers_are_right() {
     assert_eq!(replica.wait_exit(Duration::from_secs(30)).code(), Some(0), "{}", replica.log_text());
 }
 
-fn wait_until(replica: &Replica, done: impl Fn(&Scrape) -> bool) -> Scrape {
+/// Waits until these metrics have these sums.
+fn wait_for(replica: &Replica, sums: &[(&str, f64)]) -> Scrape {
     let deadline = Instant::now() + Duration::from_secs(60);
     loop {
         let scrape = Scrape::of(replica);
-        if done(&scrape) {
-            return scrape;
-        }
-        assert!(Instant::now() < deadline, "{}\n{}", scrape.text, replica.log_text());
+        let is_off = |(name, sum): &&(&str, f64)| (scrape.sum(name, &[]) - sum).abs() > 0.1;
+        let Some((name, sum)) = sums.iter().find(is_off) else { return scrape };
+        let found = scrape.sum(name, &[]);
+        assert!(
+            Instant::now() < deadline,
+            "{name} is {found}, not {sum}\n{}\n{}",
+            scrape.text,
+            replica.log_text()
+        );
         std::thread::sleep(Duration::from_millis(100));
     }
 }

@@ -198,7 +198,8 @@ impl KeyedState for MemoryState {
     fn find(&self, key: StateKey<'_>) -> Option<Place> {
         let own = slot_hash(key.hash);
         let is_it = |slot: &Slot| {
-            slot.hash == own && self.entries.get(slot.at).is_some_and(|entry| self.form.key(entry) == key.bytes)
+            slot.hash == own
+                && self.entries.get(slot.at).is_some_and(|entry| self.form.key(entry) == key.bytes)
         };
         let slot = self.segments.get(segment_of(key.hash))?.find(table_hash(own), is_it)?;
         Some(self.place(slot.at))
