@@ -231,7 +231,13 @@ impl Step {
 
     /// What was counted, with the size of the cache now.
     pub fn counters(&self) -> LookupCounters {
-        LookupCounters { cached: self.cache.as_ref().map_or(0, PartialCache::len), ..self.counters }
+        let Some(cache) = &self.cache else { return self.counters };
+        LookupCounters {
+            cached: cache.len(),
+            evicted: cache.evictions(),
+            capacity: cache.capacity(),
+            ..self.counters
+        }
     }
 }
 
