@@ -1,0 +1,358 @@
+"""What the chart takes and what it refuses, with the place that is to blame."""
+
+import copy
+import json
+import re
+import shutil
+
+import pytest
+import yaml
+
+import chart
+import embed
+import values_table
+
+GOOD = chart.scenario_values("order-enrichment")
+
+
+def test_the_schema_embeds_the_programs_own(program_schema):
+    path = chart.CHART / "values.schema.json"
+    chart.expect_file(path, embed.embed(json.loads(path.read_text()), program_schema))
+
+
+def test_only_constructs_of_draft_07():
+    schema = json.loads((chart.CHART / "values.schema.json").read_text())
+    assert schema["$schema"] == "http://json-schema.org/draft-07/schema#"
+    newer = {
+        "$defs", "$dynamicRef", "$anchor", "dependentRequired", "dependentSchemas", "unevaluatedProperties",
+        "unevaluatedItems", "prefixItems", "minContains", "maxContains", "deprecated",
+    }
+
+    def walk(node, is_schema):
+        if isinstance(node, list):
+            for item in node:
+                walk(item, is_schema)
+        elif isinstance(node, dict):
+            if is_schema:
+                assert not newer & node.keys()
+                assert "$ref" not in node or len(node) == 1
+            for key, value in node.items():
+                names = is_schema and key in ("properties", "patternProperties", "definitions")
+                if key not in ("default", "examples", "enum", "const"):
+                    walk(value, not names)
+
+    walk(schema, True)
+
+
+@pytest.mark.parametrize("scenario", chart.SCENARIOS)
+def test_scenarios_are_accepted(scenario):
+    chart.template("--values", chart.scenario_file(scenario))
+
+
+def changed(*changes):
+    """The main job with values changed: (dotted path with `/` for dots within a name, value); `...` removes."""
+    values = copy.deepcopy(GOOD)
+    for path, value in changes:
+        *way, last = [part.replace("/", ".") for part in path.split(".")]
+        node = values
+        for part in way:
+            node = node.setdefault(part, {}) if isinstance(node, dict) else node[int(part)]
+        if value is ...:
+            del node[last]
+        elif isinstance(node, list):
+            node[int(last)] = value
+        else:
+            node[last] = value
+    return values
+
+
+def pointer(path):
+    return path.replace(".", "/").replace("//", "/")
+
+
+# Values, where the fault is reported, and words of the report.
+BAD = [
+    # The definition, through the program's own schema.
+    ([("definition.tabels", {})], "/definition", "tabels"),
+    ([("definition.name", ...)], "/definition", "name"),
+    ([("definition.pipeline", ...)], "/definition", "pipeline"),
+    ([("definition.pipeline.into", ...)], "/definition/pipeline", "into"),
+    ([("definition.pipeline.form", "orders")], "/definition/pipeline", "form"),
+    ([("definition.pipeline.lookup.0.conditon", "x")], "/definition/pipeline/lookup/0", "conditon"),
+    ([("definition.pipeline.lookup.1.type", "outer")], "/definition/pipeline/lookup/1/type", "left"),
+    ([("definition.pipeline.lookup", {"table": "users"})], "/definition/pipeline/lookup", "array"),
+    ([("definition.tables.users.connector", "mysqll")], "/definition/tables/users/connector", "mysql"),
+    ([("definition.tables.users.connector", ...)], "/definition/tables/users", "connector"),
+    ([("definition.tables.users.tabel-name", "x")], "/definition/tables/users", "tabel-name"),
+    ([("definition.tables.users.table-name", ...)], "/definition/tables/users", "table-name"),
+    ([("definition.tables.users.columns", "id INT")], "/definition/tables/users/columns", "array"),
+    ([("definition.tables.users.columns.0", 1)], "/definition/tables/users/columns/0", "string"),
+    ([("definition.tables.users.lookup/cache", "FULL")], "/definition/tables/users/lookup.cache", "PARTIAL"),
+    ([("definition.tables.users.lookup/enable_hash", "maybe")], "/definition/tables/users/lookup.enable_hash", ""),
+    ([("definition.tables.users.lookup/max-retries", -1)], "/definition/tables/users/lookup.max-retries", ""),
+    (
+        [("definition.tables.users.lookup/partial-cache/expire-after-write", "ten minutes")],
+        "/definition/tables/users/lookup.partial-cache.expire-after-write",
+        "",
+    ),
+    ([("definition.tables.orders.topic", ["a"])], "/definition/tables/orders/topic", ""),
+    ([("definition.tables.orders.value/format", "jsn")], "/definition/tables/orders/value.format", "json"),
+    ([("definition.tables.orders.value/json/ignore-parse-error", True)], "/definition/tables/orders", "ignore-parse-error"),
+    ([("definition.tables.orders.properties/client/id", {"a": 1})], "/definition/tables/orders/properties.client.id", ""),
+    ([("definition.tables.enriched", None)], "/definition/tables", ""),
+    ([("definition.options.paralelism", 4)], "/definition/options", "paralelism"),
+    ([("definition.options.parallelism", "four")], "/definition/options/parallelism", ""),
+    # Secrets are references.
+    ([("definition.tables.users.password", "s3cr3t")], "/definition/tables/users/password", ""),
+    ([("definition.tables.users.password", "${env:PASSWORD:-s3cr3t}")], "/definition/tables/users/password", ""),
+    ([("definition.tables.users.url", "mysql://root:s3cr3t@mysql/shop")], "/definition/tables/users/url", ""),
+    ([("definition.tables.users.url", "mysql://mysql/shop?password=s3cr3t")], "/definition/tables/users/url", ""),
+    (
+        [("definition.tables.orders.properties/sasl/password", "s3cr3t")],
+        "/definition/tables/orders/properties.sasl.password",
+        "",
+    ),
+    (
+        [("definition.tables.orders.properties/ssl/key/password", "s3cr3t")],
+        "/definition/tables/orders/properties.ssl.key.password",
+        "",
+    ),
+    (
+        [("definition.tables.orders.properties/sasl/jaas/config", 'x.PlainLoginModule required username="u" password="s3cr3t";')],
+        "/definition/tables/orders/properties.sasl.jaas.config",
+        "",
+    ),
+    # The chart's own values.
+    ([("replicas", 2)], "", "replicas"),
+    ([("replicaCount", "two")], "/replicaCount", "integer"),
+    ([("image.tag", 1.0)], "/image/tag", "string"),
+    ([("image.digest", "0123")], "/image/digest", ""),
+    ([("image.pullPolicy", "Sometimes")], "/image/pullPolicy", "IfNotPresent"),
+    ([("settings.http.address", "8080")], "/settings/http/address", ""),
+    ([("settings.log.fromat", "json")], "/settings/log", "fromat"),
+    ([("settings.shutdown.timeout", "soon")], "/settings/shutdown/timeout", ""),
+    ([("existingSecrets.0.key", "password")], "/existingSecrets/0", "key"),
+    ([("existingSecrets.0.items.0.path", "/etc/passwd")], "/existingSecrets/0/items/0/path", ""),
+    ([("existingSecrets.0.items.0.path", "../passwd")], "/existingSecrets/0/items/0/path", ""),
+    ([("existingConfigMap", "Not A Name")], "/existingConfigMap", ""),
+    ([("livenessProbe.initialDelay", 5)], "/livenessProbe", "initialDelay"),
+    ([("service.port", 0)], "/service/port", ""),
+    ([("podDisruptionBudget.maxUnavailable", "one")], "/podDisruptionBudget/maxUnavailable", ""),
+    ([("extraEnv", [{"name": "A", "value": 1}])], "/extraEnv/0/value", "string"),
+    ([("extraEnv", {"A": "1"})], "/extraEnv", "array"),
+    ([("metrics.serviceMonitor.interval", "often")], "/metrics/serviceMonitor/interval", ""),
+    ([("metrics.podMonitor", {})], "/metrics", "podMonitor"),
+]
+
+
+@pytest.mark.parametrize(("changes", "place", "words"), BAD, ids=[str(number) for number in range(len(BAD))])
+def test_a_structural_fault_is_refused_at_its_place(changes, place, words):
+    with pytest.raises(chart.Refused) as refused:
+        chart.template_values(changed(*changes))
+    said = str(refused.value)
+    assert "values don't meet the specifications of the schema" in said
+    places = re.findall(r"at '([^']*)'", said)
+    assert place in places, said
+    assert words in said
+    assert "s3cr3t" not in said.replace("'s3cr3t'", "s3cr3t") or "password" in place or "url" in place or "jaas" in place
+
+
+GOOD_SECRETS = [
+    ("definition.tables.users.password", "${env:PASSWORD}"),
+    ("definition.tables.users.url", "mysql://lookaside@mysql/shop"),
+    ("definition.tables.orders.properties/sasl/password", "${file:/etc/lookaside/secrets/mysql-password}"),
+    (
+        "definition.tables.orders.properties/sasl/jaas/config",
+        'x.PlainLoginModule required username="u" password="${file:/etc/lookaside/secrets/mysql-password}";',
+    ),
+]
+
+
+@pytest.mark.parametrize("change", GOOD_SECRETS, ids=lambda change: change[0])
+def test_references_are_accepted(change):
+    chart.template_values(changed(change, ("extraEnv", [{"name": "PASSWORD", "value": "x"}])))
+
+
+# Values that fit the schema and contradict each other, and what is said.
+CONTRADICTIONS = [
+    ([("definition", {})], "The release has no job: set `definition`"),
+    ([("existingConfigMap", "orders")], "Both `definition` and `existingConfigMap` are set"),
+    ([("existingSecrets", [])], "reads /etc/lookaside/secrets/mysql-password, and no Secret gives it"),
+    ([("existingSecrets.0.items.0.path", "mysql")], "reads /etc/lookaside/secrets/mysql-password, and no Secret gives it"),
+    (
+        [("existingSecrets", [*GOOD["existingSecrets"], {"name": "other", "items": [{"key": "mysql-password"}]}])],
+        'two Secrets have a file "mysql-password"',
+    ),
+    ([("definition.tables.users.password", "${env:PASSWORD}")], "reads the variable PASSWORD, and nothing sets it"),
+    (
+        [("replicaCount", 2), ("definition.tables.orders.properties/group/instance/id", "one")],
+        "'properties.group.instance.id' must differ per pod",
+    ),
+    ([("terminationGracePeriodSeconds", 20)], "terminationGracePeriodSeconds is 20, and a stop may take 45 seconds"),
+    (
+        [("metrics.prometheusRule", {"enabled": True, "disabled": ["NoSuchAlert"]})],
+        'there is no alert "NoSuchAlert"',
+    ),
+]
+
+
+@pytest.mark.parametrize(("changes", "message"), CONTRADICTIONS, ids=[message for _, message in CONTRADICTIONS])
+def test_a_contradiction_is_refused_with_what_to_set(changes, message):
+    with pytest.raises(chart.Refused) as refused:
+        chart.template_values(changed(*changes))
+    assert message in str(refused.value)
+
+
+def test_what_cannot_be_known_is_left_to_the_program():
+    whole = ("existingSecrets", [{"name": "orders-mysql"}])
+    chart.template_values(changed(whole))
+    variable = ("definition.tables.users.password", "${env:PASSWORD}")
+    chart.template_values(changed(variable, ("extraEnvFrom", [{"secretRef": {"name": "variables"}}])))
+    chart.template_values(changed(("definition.tables.users.username", "$${env:NOT_A_REFERENCE}")))
+    chart.template_values(
+        changed(
+            ("replicaCount", 2),
+            ("definition.tables.orders.properties/group/instance/id", "${env:POD_NAME}"),
+            ("extraEnv", [{"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}]),
+        )
+    )
+
+
+def test_a_fault_of_meaning_passes_helm_and_stops_at_the_program():
+    """The schema knows the shape alone; an unknown column is the program's to find."""
+    items = chart.objects(chart.template_values(changed(("definition.pipeline.where", "orders.no_such_column > 0"))))
+    text = chart.definition_text(items).replace("${file:/etc/lookaside/secrets/mysql-password}", "x")
+    code, _, errors = chart.lookaside("validate", "-", stdin=text)
+    assert code == 3 and "no_such_column" in errors
+
+
+def test_every_value_is_documented_and_in_the_schema():
+    values = yaml.safe_load((chart.CHART / "values.yaml").read_text())
+    documented = {value.path for value in values_table.documented()}
+    leaves = set(values_table.leaves(values))
+    undocumented = {leaf for leaf in leaves if not any(leaf == path or leaf.startswith(f"{path}.") for path in documented)}
+    assert undocumented == set()
+    schema = json.loads((chart.CHART / "values.schema.json").read_text())
+
+    def unknown(node, known, path):
+        properties = known.get("properties", {})
+        for key in properties:
+            if key not in node and known is schema:
+                yield f"{key} is in the schema alone"
+        for key, value in node.items():
+            if key not in properties:
+                if known.get("additionalProperties") is False:
+                    yield f"{path}{key} is in values.yaml alone"
+            elif isinstance(value, dict):
+                yield from unknown(value, properties[key], f"{path}{key}.")
+
+    assert list(unknown(values, schema, "")) == ["global is in the schema alone"]
+
+
+def test_the_readmes_table_is_that_of_the_values():
+    path = chart.CHART / "README.md"
+    text = path.read_text()
+    begin, end = text.index(values_table.BEGIN), text.index(values_table.END) + len(values_table.END)
+    chart.expect_file(path, text[:begin] + values_table.table() + text[end:])
+
+
+def yaml_blocks():
+    text = (chart.CHART / "README.md").read_text()
+    return re.findall(r"^```yaml\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+def test_the_readmes_values_render():
+    first, *others = yaml_blocks()
+    chart.template_values(first)
+    for block in others:
+        values = {**yaml.safe_load(first), **yaml.safe_load(block)}
+        chart.template_values(values)
+
+
+def test_versions_are_the_programs():
+    cargo = re.search(r'^version = "(.*)"', (chart.ROOT / "Cargo.toml").read_text(), re.MULTILINE)[1]
+    about = yaml.safe_load((chart.CHART / "Chart.yaml").read_text())
+    assert (about["appVersion"], about["kubeVersion"]) == (cargo, f">={chart.KUBERNETES}-0")
+
+
+def test_every_value_does_something(tmp_path):
+    """Each value, changed, changes what is rendered: none is parsed and forgotten."""
+    base = {**GOOD, "metrics": {kind: {"enabled": True} for kind in ("serviceMonitor", "prometheusRule", "dashboard")}}
+    before = rendered(base)
+    idle = []
+    for value in values_table.documented():
+        other = OTHER.get(value.path, different(value.default))
+        values = copy.deepcopy(base)
+        node = values
+        *way, last = value.path.split(".")
+        for part in way:
+            node = node.setdefault(part, {})
+        node[last] = other
+        if value.path == "existingConfigMap":
+            values["definition"] = {}
+        if rendered(values) == before:
+            idle.append(value.path)
+    assert idle == []
+
+
+def rendered(values):
+    return chart.template_values(values)
+
+
+def different(default):
+    if isinstance(default, bool):
+        return not default
+    if isinstance(default, int):
+        return default + 1
+    return f"{default}x" if isinstance(default, str) else [] if isinstance(default, list) else {"a": "b"}
+
+
+DIGEST = "sha256:" + "0" * 64
+# Values whose other value must have a shape.
+OTHER = {
+    "image.digest": DIGEST,
+    "image.pullPolicy": "Always",
+    "imagePullSecrets": ["registry"],
+    "definition": {**GOOD["definition"], "name": "other"},
+    "existingSecrets": [*GOOD["existingSecrets"], {"name": "other"}],
+    "settings.http.address": "127.0.0.1:80",
+    "settings.log.format": "text",
+    "settings.shutdown.timeout": "1 min",
+    "strategy": {"type": "RollingUpdate"},
+    "terminationGracePeriodSeconds": 100,
+    "startupProbe.httpGet.port": 8080,
+    "livenessProbe.httpGet.port": 8080,
+    "readinessProbe.httpGet.port": 8080,
+    "service.type": "NodePort",
+    "topologySpreadConstraints": [],
+    "tolerations": [{"operator": "Exists"}],
+    "extraEnv": [{"name": "A", "value": "b"}],
+    "extraEnvFrom": [{"secretRef": {"name": "a"}}],
+    "extraVolumes": [{"name": "a", "configMap": {"name": "a"}}],
+    "extraVolumeMounts": [{"name": "a", "mountPath": "/a"}],
+    "extraObjects": [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}],
+    "metrics.serviceMonitor.interval": "1m",
+    "metrics.serviceMonitor.scrapeTimeout": "1s",
+    "metrics.serviceMonitor.relabelings": [{"action": "drop"}],
+    "metrics.serviceMonitor.metricRelabelings": [{"action": "drop"}],
+    "metrics.prometheusRule.disabled": None,
+    "metrics.prometheusRule.extraGroups": [{"name": "a", "rules": []}],
+    "metrics.dashboard.labels": {"a": "b"},
+    "service.annotations": {"a": "b"},
+}
+OTHER["metrics.prometheusRule.disabled"] = [
+    rule["alert"]
+    for group in yaml.safe_load((chart.CHART / "files/alerts.yaml").read_text())["groups"]
+    for rule in group["rules"]
+    if "alert" in rule
+][:1]
+
+
+def test_the_package_holds_the_chart_and_not_its_scenarios(tmp_path):
+    chart.helm("package", chart.CHART, "--destination", tmp_path)
+    (package,) = tmp_path.glob("*.tgz")
+    shutil.unpack_archive(package, tmp_path / "out")
+    packed = {str(path.relative_to(tmp_path / "out/lookaside")) for path in (tmp_path / "out").rglob("*") if path.is_file()}
+    assert {"Chart.yaml", "values.yaml", "values.schema.json", "README.md", "files/alerts.yaml", "files/dashboard.json"} <= packed
+    assert not any(path.startswith("ci/") for path in packed)
+    chart.template("--values", chart.scenario_file("minimal"), chart=package)
