@@ -17,9 +17,6 @@ imagePullSecrets:
 {{- end }}
 securityContext:
   {{- toYaml .Values.podSecurityContext | nindent 2 }}
-{{- with .Values.priorityClassName }}
-priorityClassName: {{ . }}
-{{- end }}
 {{- with .Values.nodeSelector }}
 nodeSelector:
   {{- toYaml . | nindent 2 }}
@@ -27,10 +24,6 @@ nodeSelector:
 {{- with .Values.tolerations }}
 tolerations:
 {{- toYaml . | nindent 0 }}
-{{- end }}
-{{- with .Values.affinity }}
-affinity:
-  {{- toYaml . | nindent 2 }}
 {{- end }}
 volumes:
 - name: definition
