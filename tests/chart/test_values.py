@@ -66,10 +66,6 @@ def changed(*changes):
     return values
 
 
-def pointer(path):
-    return path.replace(".", "/").replace("//", "/")
-
-
 # Values, where the fault is reported, and words of the report.
 BAD = [
     # The definition, through the program's own schema.
@@ -99,7 +95,7 @@ BAD = [
     ([("definition.tables.orders.value/format", "jsn")], "/definition/tables/orders/value.format", "json"),
     ([("definition.tables.orders.value/json/ignore-parse-error", True)], "/definition/tables/orders", "ignore-parse-error"),
     ([("definition.tables.orders.properties/client/id", {"a": 1})], "/definition/tables/orders/properties.client.id", ""),
-    ([("definition.tables.enriched", None)], "/definition/tables", ""),
+    ([("definition.tables.enriched", None)], "/definition/tables/enriched", "object"),
     ([("definition.options.paralelism", 4)], "/definition/options", "paralelism"),
     ([("definition.options.parallelism", "four")], "/definition/options/parallelism", ""),
     # Secrets are references.
@@ -154,7 +150,6 @@ def test_a_structural_fault_is_refused_at_its_place(changes, place, words):
     places = re.findall(r"at '([^']*)'", said)
     assert place in places, said
     assert words in said
-    assert "s3cr3t" not in said.replace("'s3cr3t'", "s3cr3t") or "password" in place or "url" in place or "jaas" in place
 
 
 GOOD_SECRETS = [
@@ -221,9 +216,12 @@ def test_what_cannot_be_known_is_left_to_the_program():
 def test_a_fault_of_meaning_passes_helm_and_stops_at_the_program():
     """The schema knows the shape alone; an unknown column is the program's to find."""
     items = chart.objects(chart.template_values(changed(("definition.pipeline.where", "orders.no_such_column > 0"))))
-    text = chart.definition_text(items).replace("${file:/etc/lookaside/secrets/mysql-password}", "x")
-    code, _, errors = chart.lookaside("validate", "-", stdin=text)
+    code, _, errors = chart.lookaside("validate", "-", stdin=without_files(chart.definition_text(items)))
     assert code == 3 and "no_such_column" in errors
+
+
+def without_files(text):
+    return text.replace("${file:/etc/lookaside/secrets/mysql-password}", "x")
 
 
 def test_every_value_is_documented_and_in_the_schema():
@@ -263,7 +261,9 @@ def yaml_blocks():
 
 def test_the_readmes_values_render():
     first, *others = yaml_blocks()
-    chart.template_values(first)
+    text = chart.definition_text(chart.objects(chart.template_values(first)))
+    code, out, errors = chart.lookaside("validate", "-", stdin=without_files(text))
+    assert (code, out) == (0, "order-enrichment: valid\n"), errors
     for block in others:
         values = {**yaml.safe_load(first), **yaml.safe_load(block)}
         chart.template_values(values)
@@ -278,7 +278,7 @@ def test_versions_are_the_programs():
 def test_every_value_does_something(tmp_path):
     """Each value, changed, changes what is rendered: none is parsed and forgotten."""
     base = {**GOOD, "metrics": {kind: {"enabled": True} for kind in ("serviceMonitor", "prometheusRule", "dashboard")}}
-    before = rendered(base)
+    before = chart.template_values(base)
     idle = []
     for value in values_table.documented():
         other = OTHER.get(value.path, different(value.default))
@@ -290,13 +290,9 @@ def test_every_value_does_something(tmp_path):
         node[last] = other
         if value.path == "existingConfigMap":
             values["definition"] = {}
-        if rendered(values) == before:
+        if chart.template_values(values) == before:
             idle.append(value.path)
     assert idle == []
-
-
-def rendered(values):
-    return chart.template_values(values)
 
 
 def different(default):
@@ -331,6 +327,9 @@ OTHER = {
     "extraVolumes": [{"name": "a", "configMap": {"name": "a"}}],
     "extraVolumeMounts": [{"name": "a", "mountPath": "/a"}],
     "extraObjects": [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}],
+    "metrics.serviceMonitor.enabled": False,
+    "metrics.prometheusRule.enabled": False,
+    "metrics.dashboard.enabled": False,
     "metrics.serviceMonitor.interval": "1m",
     "metrics.serviceMonitor.scrapeTimeout": "1s",
     "metrics.serviceMonitor.relabelings": [{"action": "drop"}],
