@@ -3,6 +3,7 @@
 {{- define "lookaside.checks" -}}
 {{- include "lookaside.checkDefinition" . -}}
 {{- if not .Values.existingConfigMap -}}
+{{- include "lookaside.checkSecrets" . -}}
 {{- include "lookaside.checkFiles" . -}}
 {{- include "lookaside.checkVariables" . -}}
 {{- include "lookaside.checkInstance" . -}}
@@ -21,6 +22,25 @@
 {{/* The definition as text without `$${`, which stands for itself. */}}
 {{- define "lookaside.references" -}}
 {{- toJson .Values.definition | replace "$${" "" -}}
+{{- end -}}
+
+{{/*
+A ConfigMap is no place for secrets: whatever is secret must be references alone, without a default, which would be the
+secret itself. What is written there is not repeated in the message.
+*/}}
+{{- define "lookaside.checkSecrets" -}}
+{{- range $table, $options := .Values.definition.tables -}}
+{{- range $option, $value := $options -}}
+{{- $name := nospace $option | lower -}}
+{{- $bare := regexReplaceAll `\$\{(file:[^}]+|env:[^}:]+)\}` (toString $value) "" | trim -}}
+{{- $secret := and $bare (regexMatch `(password|passphrase|secret|key\.pem|keystore\.key)$` $name) -}}
+{{- $jaas := and (hasSuffix "jaas.config" $name) (regexMatch `(?i)(password|secret)\s*=\s*["']?[^"'\s;]` $bare) -}}
+{{- $url := and (eq $name "url") (regexMatch `(?i)://[^/?@]*:[^/?@]+@|[?&]password=[^&]` $bare) -}}
+{{- if or $secret $jaas $url -}}
+{{- fail (printf "\n\ndefinition.tables.%s: '%s' holds a secret, and the definition becomes a ConfigMap.\nPut it into a Secret, name that in `existingSecrets`, and write ${file:%s/NAME} in its place, or ${env:NAME} without a default.\n" $table $option (include "lookaside.secretsFolder" $)) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}
 
 {{/* Every file of the secrets folder that the definition names must come from a Secret. */}}

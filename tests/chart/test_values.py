@@ -98,26 +98,6 @@ BAD = [
     ([("definition.tables.enriched", None)], "/definition/tables/enriched", "object"),
     ([("definition.options.paralelism", 4)], "/definition/options", "paralelism"),
     ([("definition.options.parallelism", "four")], "/definition/options/parallelism", ""),
-    # Secrets are references.
-    ([("definition.tables.users.password", "s3cr3t")], "/definition/tables/users/password", ""),
-    ([("definition.tables.users.password", "${env:PASSWORD:-s3cr3t}")], "/definition/tables/users/password", ""),
-    ([("definition.tables.users.url", "mysql://root:s3cr3t@mysql/shop")], "/definition/tables/users/url", ""),
-    ([("definition.tables.users.url", "mysql://mysql/shop?password=s3cr3t")], "/definition/tables/users/url", ""),
-    (
-        [("definition.tables.orders.properties/sasl/password", "s3cr3t")],
-        "/definition/tables/orders/properties.sasl.password",
-        "",
-    ),
-    (
-        [("definition.tables.orders.properties/ssl/key/password", "s3cr3t")],
-        "/definition/tables/orders/properties.ssl.key.password",
-        "",
-    ),
-    (
-        [("definition.tables.orders.properties/sasl/jaas/config", 'x.PlainLoginModule required username="u" password="s3cr3t";')],
-        "/definition/tables/orders/properties.sasl.jaas.config",
-        "",
-    ),
     # The chart's own values.
     ([("replicas", 2)], "", "replicas"),
     ([("replicaCount", "two")], "/replicaCount", "integer"),
@@ -152,20 +132,56 @@ def test_a_structural_fault_is_refused_at_its_place(changes, place, words):
     assert words in said
 
 
-GOOD_SECRETS = [
-    ("definition.tables.users.password", "${env:PASSWORD}"),
-    ("definition.tables.users.url", "mysql://lookaside@mysql/shop"),
-    ("definition.tables.orders.properties/sasl/password", "${file:/etc/lookaside/secrets/mysql-password}"),
-    (
-        "definition.tables.orders.properties/sasl/jaas/config",
-        'x.PlainLoginModule required username="u" password="${file:/etc/lookaside/secrets/mysql-password}";',
-    ),
+ORDERS, USERS = "definition.tables.orders", "definition.tables.users"
+FILE = "${file:/etc/lookaside/secrets/mysql-password}"
+JAAS = 'x.PlainLoginModule required username="u" password="{}";'
+REFERENCES = [
+    (f"{USERS}.password", "${env:PASSWORD}"),
+    (f"{USERS}.password", ""),
+    (f"{USERS}.url", "mysql://lookaside@mysql/shop"),
+    (f"{USERS}.url", "mysql://lookaside:${env:PASSWORD}@mysql/shop"),
+    (f"{USERS}.url", "mysql://${env:PLACE:-mysql:3306}/shop?password=${env:PASSWORD}&useUnicode=true"),
+    (f"{ORDERS}.properties/sasl/password", FILE),
+    (f"{ORDERS}.properties/sasl/jaas/config", JAAS.format(FILE)),
+]
+SECRETS = [
+    (f"{USERS}.password", "s3cr3t"),
+    (f"{USERS}.password", "${env:PASSWORD:-s3cr3t}"),
+    (f"{USERS}.password", f"{FILE}s3cr3t"),
+    (f"{USERS}.url", "mysql://root:s3cr3t@mysql/shop"),
+    (f"{USERS}.url", "mysql://root:${env:PASSWORD:-s3cr3t}@mysql/shop"),
+    (f"{USERS}.url", "mysql://mysql/shop?user=root&password=s3cr3t"),
+    (f"{ORDERS}.properties/sasl/password", "s3cr3t"),
+    (f"{ORDERS}.properties/ssl/key/password", "s3cr3t"),
+    (f"{ORDERS}.properties/ssl/key/pem", "s3cr3t"),
+    (f"{ORDERS}.properties/ssl/keystore/key", "s3cr3t"),
+    (f"{ORDERS}.properties/sasl/oauthbearer/client/secret", "s3cr3t"),
+    (f"{ORDERS}.properties/ sasl/password ", "s3cr3t"),
+    (f"{ORDERS}.properties/sasl/jaas/config", JAAS.format("s3cr3t")),
 ]
 
 
-@pytest.mark.parametrize("change", GOOD_SECRETS, ids=lambda change: change[0])
+@pytest.mark.parametrize("change", REFERENCES, ids=lambda change: change[0])
 def test_references_are_accepted(change):
     chart.template_values(changed(change, ("extraEnv", [{"name": "PASSWORD", "value": "x"}])))
+
+
+@pytest.mark.parametrize("change", SECRETS, ids=lambda change: change[0])
+def test_a_secret_is_refused_and_not_repeated(change, option=None):
+    with pytest.raises(chart.Refused) as refused:
+        chart.template_values(changed(change))
+    option = option or change[0].rpartition(".")[2].replace("/", ".")
+    assert f"'{option}' holds a secret" in str(refused.value)
+    assert "s3cr3t" not in str(refused.value)
+
+
+def test_what_the_program_calls_secret_is_secret_here(program_schema):
+    tables = program_schema["$defs"]["table"]["oneOf"]
+    secrets = [(table, option) for table in tables for option, about in table["properties"].items() if about.get("writeOnly")]
+    assert secrets
+    for table, option in secrets:
+        options = {**dict.fromkeys(table["required"], "x"), "connector": table["properties"]["connector"]["const"]}
+        test_a_secret_is_refused_and_not_repeated(("definition.tables.other", {**options, option: "s3cr3t"}), option)
 
 
 # Values that fit the schema and contradict each other, and what is said.
