@@ -8,6 +8,7 @@
 
 mod base64;
 mod csv;
+mod day;
 mod fields;
 mod json;
 mod misfit;
@@ -15,6 +16,7 @@ mod moment;
 mod number;
 mod raw;
 mod record;
+mod word;
 
 #[cfg(test)]
 pub(crate) mod fixture;

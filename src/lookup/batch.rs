@@ -135,6 +135,21 @@ impl JoinBatch {
         }
     }
 
+    /// One packed part of a joined row: 0 is the stream row, then the dimension rows; an empty one reads as NULLs.
+    #[must_use]
+    pub fn part<'a>(&'a self, row: usize, part: usize, arena: &'a [u8]) -> &'a [u8] {
+        match part.checked_sub(1) {
+            None => {
+                let stream = self.source(row).and_then(|source| self.sources.get(source as usize));
+                stream.map_or(&[][..], |slice| slice.of(arena))
+            }
+            Some(at) => {
+                let dimension = self.dimensions(row).get(at).and_then(|&at| self.dimension(at));
+                dimension.map_or(&[][..], |row| row)
+            }
+        }
+    }
+
     /// The packed parts of a joined row: the stream row, then a dimension row per lookup so far; an empty
     /// one reads as NULLs.
     #[must_use]

@@ -117,11 +117,12 @@ impl Lookups {
     /// # Errors
     /// A constant key without a value, or a key type that cannot be hashed: [`crate::error::Kind::Definition`].
     pub fn new(plan: &Plan, shard: ShardId, groups: KeyGroups) -> Result<Self> {
-        let step = |lookup| Step::new(lookup, groups, plan.options.key_hash);
+        let layout = JoinedLayout::of(plan);
+        let step = |lookup| Step::new(lookup, &layout, groups, plan.options.key_hash);
         Ok(Self {
             shard,
-            layout: JoinedLayout::of(plan),
             steps: plan.lookups.iter().map(step).collect::<Result<_>>()?,
+            layout,
             asked: HashMap::new(),
             served: Served::default(),
             gather: Gather::default(),
@@ -224,6 +225,15 @@ impl Lookups {
     /// The key of a row; `None` if it makes no call.
     fn key_of(&mut self, batch: &JoinBatch, at: usize, arena: &[u8]) -> Result<Option<WantedKey>, RowFault> {
         let Some(step) = self.steps.get_mut(batch.step) else { return Ok(None) };
+        if let (Some(plain), None, None) = (step.key.plain(), &step.pre_filter, &step.owner) {
+            let start = self.keys.len();
+            if !plain.copier.copy(batch.part(at, plain.part, arena), &mut self.keys) {
+                step.counters.no_key += 1;
+                return Ok(None);
+            }
+            let bytes = Slice::since(&self.keys, start);
+            return Ok(Some(WantedKey { bytes, hash: step.hash(bytes.of(&self.keys)), owner: None }));
+        }
         self.scratch.reset();
         let parts = batch.parts(at, arena, &self.scratch);
         let row = JoinedRow { layout: &self.layout, parts };

@@ -11,7 +11,7 @@ use crate::error::{Error, Reason, Result, RowFault};
 use crate::expr::Expression;
 use crate::keygroup::{KeyGroups, KeyHash, KeyHasher};
 use crate::model::{DataType, Datum, RowLayout, ShardId};
-use crate::plan::{JoinKind, JoinedRow, LookupPlan, PackedRow};
+use crate::plan::{JoinKind, JoinedLayout, JoinedRow, LookupPlan, PackedRow};
 
 use super::cache::{PartialCache, Probe, StoredKey};
 use super::key::KeyBuilder;
@@ -77,8 +77,8 @@ pub(super) enum Asking {
 }
 
 impl Step {
-    pub fn new(plan: &LookupPlan, groups: KeyGroups, hash: KeyHash) -> Result<Self> {
-        let key = KeyBuilder::new(plan).map_err(|fault| {
+    pub fn new(plan: &LookupPlan, joined: &JoinedLayout, groups: KeyGroups, hash: KeyHash) -> Result<Self> {
+        let key = KeyBuilder::new(plan, joined).map_err(|fault| {
             Error::new(crate::error::Kind::Definition, format!("table {}: {}", plan.table, fault.detail))
         })?;
         Ok(Self {

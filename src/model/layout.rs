@@ -161,6 +161,19 @@ impl RowLayout {
         true
     }
 
+    /// How column `i` of a row of this layout becomes a packed row of its own, of layout `alone`, by copying
+    /// bytes; `None` if `alone` is not one column of the same form, or if it is of variable length.
+    #[must_use]
+    pub fn copier(&self, i: usize, alone: &Self) -> Option<ColumnCopier> {
+        let slot = self.slots.get(i)?;
+        match &*alone.slots {
+            [only] if only.kind == slot.kind && !slot.kind.is_variable() => {
+                Some(ColumnCopier { null_byte: i / 8, null_bit: 1 << (i % 8), at: slot.at, width: slot.kind.width() })
+            }
+            _ => None,
+        }
+    }
+
     /// The value of column `i` in a packed row of this layout.
     ///
     /// NULL for a column that the layout does not have, and for bytes that no
@@ -213,6 +226,30 @@ impl RowLayout {
     }
 }
 
+/// Copies one column of fixed width into a packed row of its own. See [`RowLayout::copier`].
+#[derive(Clone, Copy, Debug)]
+pub struct ColumnCopier {
+    null_byte: usize,
+    null_bit: u8,
+    at: usize,
+    width: usize,
+}
+
+impl ColumnCopier {
+    /// Appends the packed row of the column alone; false, and nothing appended, if it is NULL.
+    pub fn copy(&self, row: &[u8], out: &mut Vec<u8>) -> bool {
+        let is_null = row.get(self.null_byte).is_none_or(|bits| bits & self.null_bit != 0);
+        match row.get(self.at..self.at + self.width) {
+            Some(bytes) if !is_null => {
+                out.push(0);
+                out.extend_from_slice(bytes);
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
 fn put(out: &mut [u8], at: usize, bytes: &[u8]) {
     out[at..at + bytes.len()].copy_from_slice(bytes);
 }
@@ -253,6 +290,43 @@ mod tests {
         for (i, datum) in row.iter().enumerate() {
             assert_eq!(layout().get(&bytes[1..], i), *datum, "column {i}");
         }
+    }
+
+    #[test]
+    fn a_column_of_fixed_width_is_copied_as_it_would_be_packed() {
+        let row = [
+            Datum::Str("x"),
+            Datum::Int(-7),
+            Datum::Null,
+            Datum::Decimal(Decimal::new(-105, 2)),
+            Datum::Decimal(Decimal::new(12_345_678_901_234_567_890, 2)),
+            Datum::Timestamp(Timestamp { millis: -1, nanos: 1000 }),
+        ];
+        let types = [
+            Type::STRING,
+            Type::Int,
+            Type::BYTES,
+            Type::Decimal { precision: 10, scale: 2 },
+            Type::Decimal { precision: 20, scale: 2 },
+            Type::Timestamp(6),
+        ];
+        let (mut bytes, mut copied) = (Vec::new(), 0);
+        layout().pack(&row, &mut bytes);
+        for (i, ty) in types.into_iter().enumerate() {
+            let alone = RowLayout::new(&[ty.nullable()]);
+            let Some(copier) = layout().copier(i, &alone) else { continue };
+            let (mut packed, mut copy) = (Vec::new(), Vec::new());
+            alone.pack(&row[i..=i], &mut packed);
+            assert!(copier.copy(&bytes, &mut copy), "column {i}");
+            assert_eq!(copy, packed, "column {i}");
+            copied += 1;
+        }
+        assert_eq!(copied, 4);
+        let int = RowLayout::new(&[Type::Int.nullable()]);
+        assert!(layout().copier(3, &int).is_none(), "another form");
+        let (mut nulls, mut copy) = (Vec::new(), Vec::new());
+        layout().pack(&[], &mut nulls);
+        assert!(!layout().copier(1, &int).unwrap().copy(&nulls, &mut copy) && copy.is_empty());
     }
 
     #[test]

@@ -269,10 +269,7 @@ impl Normalizer {
 
     fn store(&mut self, found: Option<Place>, key: StateKey<'_>, row: NewRow<'_>) -> Place {
         match found {
-            Some(place) => {
-                self.state.replace(place, row);
-                place
-            }
+            Some(place) => self.state.replace(place, row),
             None => self.state.insert(key, row),
         }
     }

@@ -34,6 +34,13 @@ impl JoinedLayout {
         Self::new(std::iter::once(plan.source.layout()).chain(lookups).collect())
     }
 
+    /// The part that a position of the joined row is in, and the column of that part's layout.
+    #[must_use]
+    pub fn column(&self, index: usize) -> Option<(usize, &RowLayout, usize)> {
+        let &(part, column) = self.columns.get(index)?;
+        Some((usize::from(part), self.parts.get(usize::from(part))?, usize::from(column)))
+    }
+
     /// Number of columns of the first part, the stream row.
     #[must_use]
     pub fn stream_columns(&self) -> usize {

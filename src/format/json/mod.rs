@@ -7,6 +7,8 @@
 mod convert;
 mod names;
 mod scan;
+mod usual;
+mod usual_row;
 mod write;
 
 #[cfg(test)]
@@ -20,21 +22,31 @@ use crate::error::{Error, Kind, Reason, Result, RowFault};
 use crate::model::{Datum, Type};
 use crate::plan::{JsonOptions, TimestampFormat};
 
+use super::day::DayRead;
 use super::fields::has_room;
 use super::moment::Form;
 use super::{FieldSpec, Fields, Tally};
 use convert::{Rules, shown};
-use names::Names;
+use names::{Names, Target};
 use scan::{Broken, Scanner};
+use usual::{Usual, pass_text};
 
 /// Reads messages.
 #[derive(Clone, Debug)]
 pub(super) struct JsonReader {
     fields: Box<[FieldSpec]>,
+    day: DayRead,
     /// Columns of the row.
     width: usize,
     names: Names,
     rules: Rules,
+}
+
+/// Where the usual ended.
+struct Stop {
+    at: usize,
+    /// The value of this member is next. `None`: a member is, or the object's end.
+    value_of: Option<Target>,
 }
 
 /// A message or row that gives no row.
@@ -71,17 +83,18 @@ impl JsonReader {
         lossy: bool,
     ) -> Result<Self> {
         check_types(&fields)?;
-        let names = Names::new(fields.iter().map(|field| field.name.as_str()));
+        let names = Names::new(&fields);
         let rules = Rules {
             lossy,
             ignore_errors: options.ignore_parse_errors,
             fail_on_missing_field: options.fail_on_missing_field,
             timestamps: form(options.timestamp_format),
         };
-        Ok(Self { fields: fields.into_boxed_slice(), width, names, rules })
+        Ok(Self { fields: fields.into_boxed_slice(), day: DayRead::new(), width, names, rules })
     }
 
     /// Calls `each` for every row of the message.
+    #[inline]
     pub(super) fn read<'a>(
         &mut self,
         bytes: &'a [u8],
@@ -150,40 +163,92 @@ impl JsonReader {
         row: &mut Fields<'a>,
     ) -> Result<(), Failure> {
         let mut nth = 0;
-        while let Some(field) = self.member(scanner, nth, arena)? {
-            nth += 1;
-            let field = field.and_then(|i| self.fields.get(i));
-            let Some((field, slot)) = field.and_then(|field| Some((field, row.slot(field.column)?))) else {
-                scanner.skip()?;
-                continue;
+        loop {
+            let stop = self.usual_members(scanner.text(), scanner.position(), &mut nth, row);
+            scanner.go_to(stop.at);
+            let target = match stop.value_of {
+                Some(target) => target,
+                None => match self.member(scanner, nth, arena)? {
+                    None => return self.check_presence(row),
+                    Some(target) => {
+                        nth += 1;
+                        target
+                    }
+                },
             };
-            if !self.rules.convert_short(scanner, &field.ty.kind, slot) {
-                *slot = self.value(scanner, field, arena)?;
-            }
+            self.any_value(scanner, target, arena, row)?;
         }
-        self.check_presence(row)
     }
 
-    /// Passes what stands before the value of the next member; gives its field, if it is one. `None` at the object's end.
+    /// Takes members as long as they are what the message before had, with values in their usual form.
+    #[inline]
+    fn usual_members<'a>(
+        &mut self,
+        text: &'a str,
+        from: usize,
+        nth: &mut usize,
+        row: &mut Fields<'a>,
+    ) -> Stop {
+        let bytes = text.as_bytes();
+        let mut at = from;
+        for head in self.names.heads_from(*nth) {
+            if !bytes.get(at..).is_some_and(|rest| head.begins(rest)) {
+                break;
+            }
+            *nth += 1;
+            at += head.len;
+            let end = match head.target.usual {
+                Usual::Unread => pass_text(bytes, at),
+                usual => row
+                    .slot(head.target.column as usize)
+                    .and_then(|slot| usual.take((text, at), (&mut self.day, self.rules.timestamps), slot)),
+            };
+            match end {
+                Some(end) => at = end,
+                None => return Stop { at, value_of: Some(head.target) },
+            }
+        }
+        Stop { at, value_of: None }
+    }
+
+    /// Passes what stands before the value of the next member; gives what the member is. `None` at the object's end.
+    #[inline(never)]
     fn member(
         &mut self,
         scanner: &mut Scanner<'_>,
         nth: usize,
         arena: &Bump,
-    ) -> Result<Option<Option<usize>>, Broken> {
-        if let Some(guess) = self.names.guess(nth, scanner.rest()) {
-            scanner.advance(guess.len);
-            return Ok(Some(guess.field));
-        }
+    ) -> Result<Option<Target>, Broken> {
         let start = scanner.position();
         if nth == 0 {
             scanner.expect(b'{', "expected `{`")?;
         }
         let Some(name) = scanner.member(nth == 0)? else { return Ok(None) };
         scanner.next_byte();
-        let field = self.names.find(name.resolve(arena));
-        self.names.learn(nth, scanner.since(start), field);
-        Ok(Some(field))
+        let target = self.names.find(name.resolve(arena));
+        self.names.learn(nth, scanner.since(start), target);
+        Ok(Some(target))
+    }
+
+    /// Takes a value of any form.
+    #[inline(never)]
+    fn any_value<'a>(
+        &self,
+        scanner: &mut Scanner<'a>,
+        target: Target,
+        arena: &'a Bump,
+        row: &mut Fields<'a>,
+    ) -> Result<(), Failure> {
+        let (field, slot) = (self.fields.get(target.field as usize), row.slot(target.column as usize));
+        let (Some(field), Some(slot)) = (field, slot) else {
+            scanner.value()?;
+            return Ok(());
+        };
+        match target.usual.take_longer(scanner.text().as_bytes(), scanner.position(), slot) {
+            Some(end) => scanner.go_to(end),
+            None => *slot = self.value(scanner, field, arena)?,
+        }
+        Ok(())
     }
 
     fn value<'a>(
