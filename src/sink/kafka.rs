@@ -78,6 +78,8 @@ struct Reports {
     acks: Acks,
     /// Records of the round on its way that are not acknowledged.
     outstanding: AtomicU64,
+    /// A record was refused.
+    refused: AtomicBool,
     /// The sink, to begin the next round.
     sink: OnceLock<Weak<Shared>>,
 }
@@ -95,10 +97,10 @@ impl ClientContext for Reports {
 impl ProducerContext for Reports {
     type DeliveryOpaque = usize;
 
-    fn delivery(&self, result: &DeliveryResult<'_>, word: usize) {
-        match result {
-            Ok(_) => self.delivered(word),
-            Err((error, _)) => self.acks.failed(rejection(&self.topic, error)),
+    fn delivery(&self, result: &DeliveryResult<'_>, _ticket: usize) {
+        if let Err((error, _)) = result {
+            self.acks.failed(rejection(&self.topic, error));
+            self.refused.store(true, Ordering::Relaxed);
         }
         if self.outstanding.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.end_round();
@@ -107,19 +109,22 @@ impl ProducerContext for Reports {
 }
 
 impl Reports {
-    fn delivered(&self, word: usize) {
+    fn acknowledged(&self, word: usize, rows: u64) {
         let Ok(ticket) = Ticket::unpack(word) else { return };
         if let Some(deliveries) = self.deliveries.get(usize::from(ticket.shard.0)) {
-            deliveries.delivered(ticket.slot, 1);
+            deliveries.delivered(ticket.slot, rows);
         }
     }
-}
 
-impl Reports {
-    /// Every record of the round is acknowledged: the next one goes.
+    /// Every record of the round is reported. If all were taken, the next round goes; otherwise nothing more is
+    /// acknowledged, and the job ends.
     fn end_round(&self) {
         let Some(sink) = self.sink.get().and_then(Weak::upgrade) else { return };
-        if lock(&sink.rounds).end()
+        if self.refused.load(Ordering::Relaxed) {
+            return;
+        }
+        let more = lock(&sink.rounds).end(|ticket, rows| self.acknowledged(ticket, rows));
+        if more
             && let Err(error) = sink.send_round()
         {
             self.acks.failed(error);
@@ -162,6 +167,7 @@ impl KafkaTopicSink {
             deliveries: shards.map(|shard| Deliveries::new(shard, environment.acks.clone())).collect(),
             acks: environment.acks.clone(),
             outstanding: AtomicU64::new(0),
+            refused: AtomicBool::new(false),
             sink: OnceLock::new(),
         };
         let producer = kafka::producer(&plan.client, &environment.name)

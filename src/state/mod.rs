@@ -86,8 +86,8 @@ pub trait KeyedState: Send + std::fmt::Debug {
     /// The entry of a key.
     fn find(&self, key: StateKey<'_>) -> Option<Place>;
 
-    /// As [`KeyedState::find`], looking at `hint` first.
-    fn find_near(&self, hint: Option<Place>, key: StateKey<'_>) -> Option<Place>;
+    /// As [`KeyedState::find`], looking at `hint` first; and what is known of the key.
+    fn find_near(&self, hint: Option<Place>, key: StateKey<'_>) -> Option<(Place, Entry<'_>)>;
 
     /// What is known; `None` if the place is not an entry's any more.
     fn entry(&self, place: Place) -> Option<Entry<'_>>;

@@ -97,6 +97,17 @@ impl Form {
         }
     }
 
+    /// Key and row.
+    pub fn split<'a>(&self, entry: &'a [u8]) -> (&'a [u8], &'a [u8]) {
+        let (start, len) = self.key_range(entry);
+        entry.get(start..).and_then(|rest| rest.split_at_checked(len)).unwrap_or_default()
+    }
+
+    /// Whether rows that were sent are kept.
+    pub fn keeps_rows(&self) -> bool {
+        self.slot.is_some()
+    }
+
     /// Where the row begins.
     pub fn row_start(&self, entry: &[u8]) -> usize {
         let (start, len) = self.key_range(entry);

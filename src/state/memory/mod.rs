@@ -81,6 +81,15 @@ impl MemoryState {
         }
     }
 
+    fn read<'a>(&self, entry: &'a [u8], row: &'a [u8]) -> Entry<'a> {
+        Entry {
+            partition: Form::partition(entry),
+            row: Form::has_row(entry).then_some(row),
+            written: self.form.written(entry),
+            sent: Form::sent(entry),
+        }
+    }
+
     fn place(&self, at: Address) -> Place {
         Place { at, generation: self.generation }
     }
@@ -198,26 +207,28 @@ impl KeyedState for MemoryState {
     fn find(&self, key: StateKey<'_>) -> Option<Place> {
         let own = slot_hash(key.hash);
         let is_it = |slot: &Slot| {
-            slot.hash == own && self.entries.get(slot.at).is_some_and(|entry| self.form.key(entry) == key.bytes)
+            slot.hash == own
+                && self.entries.get(slot.at).is_some_and(|entry| self.form.key(entry) == key.bytes)
         };
         let slot = self.segments.get(segment_of(key.hash))?.find(table_hash(own), is_it)?;
         Some(self.place(slot.at))
     }
 
-    fn find_near(&self, hint: Option<Place>, key: StateKey<'_>) -> Option<Place> {
-        let near =
-            hint.filter(|&place| self.bytes_at(place).is_some_and(|entry| self.form.key(entry) == key.bytes));
-        near.or_else(|| self.find(key))
+    fn find_near(&self, hint: Option<Place>, key: StateKey<'_>) -> Option<(Place, Entry<'_>)> {
+        if let Some(place) = hint
+            && let Some(entry) = self.bytes_at(place)
+            && let (found, row) = self.form.split(entry)
+            && found == key.bytes
+        {
+            return Some((place, self.read(entry, row)));
+        }
+        let place = self.find(key)?;
+        Some((place, self.entry(place)?))
     }
 
     fn entry(&self, place: Place) -> Option<Entry<'_>> {
         let entry = self.bytes_at(place)?;
-        Some(Entry {
-            partition: Form::partition(entry),
-            row: Form::has_row(entry).then(|| self.form.row_bytes(entry)),
-            written: self.form.written(entry),
-            sent: Form::sent(entry),
-        })
+        Some(self.read(entry, self.form.row_bytes(entry)))
     }
 
     fn insert(&mut self, key: StateKey<'_>, row: NewRow<'_>) -> Place {
@@ -241,8 +252,10 @@ impl KeyedState for MemoryState {
     }
 
     fn replace(&mut self, place: Place, row: NewRow<'_>) -> Place {
-        self.keep_stream_row(place, row.row);
         let form = self.form;
+        if form.keeps_rows() {
+            self.keep_stream_row(place, row.row);
+        }
         let Some(entry) = self.bytes_at(place) else { return place };
         let (had_row, start, len) = (Form::has_row(entry), form.row_start(entry), entry.len());
         self.keys += u64::from(!had_row);

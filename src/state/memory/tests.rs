@@ -26,7 +26,7 @@ fn a_row_is_found_again_and_replaced() {
     assert!(state.find(k).is_none());
     let place = state.insert(k, row(b"one"));
     assert_eq!(state.find(k), Some(place));
-    assert_eq!(state.find_near(Some(place), k), Some(place));
+    assert_eq!(state.find_near(Some(place), k).unwrap().0, place);
     let place = state.replace(place, NewRow { partition: P1, row: b"longer", now: 5 });
     let entry = state.entry(place).unwrap();
     assert_eq!((entry.row, entry.partition), (Some(&b"longer"[..]), P1));
@@ -94,7 +94,7 @@ fn a_hint_that_went_stale_does_no_harm() {
         let k = key(&state, &bytes);
         state.insert(k, row(&bytes));
     }
-    let place = state.find_near(Some(hint), first).unwrap();
+    let (place, _) = state.find_near(Some(hint), first).unwrap();
     assert_eq!(state.entry(place).unwrap().row, Some(&b"k"[..]));
     state.remove(place);
     assert!(state.find_near(Some(place), first).is_none());
