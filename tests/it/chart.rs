@@ -62,6 +62,11 @@ fn it_hands_the_definition_on_unchanged() {
     check("test_definition.py");
 }
 
+#[test]
+fn it_is_as_it_says_of_itself() {
+    check("test_documents.py");
+}
+
 /// What the chart renders for a job on the real broker: the containers, ready to be started in `folder`.
 fn containers(folder: &Path, topic: &str, port: u16) -> Option<serde_json::Value> {
     let values = folder.join("values.yaml");
