@@ -93,3 +93,6 @@ mod mysql_values;
 mod mysql_faults;
 /// The MySQL sink on the real database.
 mod mysql_sink;
+
+/// The Helm chart through the real Helm, and its definitions through the program.
+mod chart;
