@@ -26,17 +26,41 @@ pub enum Exit {
     Aborted = 130,
 }
 
-/// The codes, for `--help`.
-pub(super) const HELP: &str = "Exit codes:
-  0    all went well
-  1    a test or check found something
-  2    the command line is wrong
-  3    the definition or the settings are invalid
-  4    an external system refuses: password, missing table, column or topic
-  5    stopped on bad data
-  6    fenced, or the identity in the group was lost
-  70   a fault of the program itself
-  130  aborted by a second signal";
+impl Exit {
+    /// Every code, ascending.
+    pub(super) const ALL: [Self; 9] = [
+        Self::Ok,
+        Self::Finding,
+        Self::Usage,
+        Self::Definition,
+        Self::External,
+        Self::Data,
+        Self::Fenced,
+        Self::Internal,
+        Self::Aborted,
+    ];
+
+    /// What it says, for `--help` and for the documentation.
+    fn meaning(self) -> &'static str {
+        match self {
+            Self::Ok => "all went well",
+            Self::Finding => "a test or check found something",
+            Self::Usage => "the command line is wrong",
+            Self::Definition => "the definition or the settings are invalid",
+            Self::External => "an external system refuses: password, missing table, column or topic",
+            Self::Data => "stopped on bad data",
+            Self::Fenced => "fenced, or the identity in the group was lost",
+            Self::Internal => "a fault of the program itself",
+            Self::Aborted => "aborted by a second signal",
+        }
+    }
+}
+
+/// The codes that a command can end with, for its `--help`.
+pub(super) fn help(codes: &[Exit]) -> String {
+    let lines = codes.iter().map(|code| format!("  {:<4} {}", *code as u8, code.meaning()));
+    format!("Exit codes:\n{}", lines.collect::<Vec<_>>().join("\n"))
+}
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {

@@ -2,23 +2,24 @@
 
 use std::thread;
 
-use super::Exit;
 use super::definition::DefinitionArg;
 use super::output::{self, OutputFormat};
+use super::{Exit, exit};
 use crate::plan::explain::{Capacities, explain};
 use crate::runtime::channels;
 
 /// Show what a definition comes to: operators, kinds of change on the edges, lookup keys, filters, shards.
 #[derive(Debug, clap::Args)]
+#[command(after_help = exit::help(&[Exit::Ok, Exit::Usage, Exit::Definition]))]
 pub(super) struct Args {
     #[command(flatten)]
     definition: DefinitionArg,
 }
 
 pub(super) fn run(args: &Args, format: OutputFormat) -> Exit {
-    match args.definition.plan_with_sql() {
-        Ok((plan, sql)) => {
-            let explanation = explain(&plan, &sql, &capacities());
+    match args.definition.load() {
+        Ok(loaded) => {
+            let explanation = explain(&loaded.plan, &loaded.sql, &capacities());
             match format {
                 OutputFormat::Human => output::data(&explanation.to_text()),
                 OutputFormat::Json => output::json(&explanation.to_json()),

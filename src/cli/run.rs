@@ -1,11 +1,11 @@
 //! `lookaside run`: runs the job until its input ends, it is asked to stop, or something fails.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use tokio::runtime::{Builder, Runtime};
 
 use crate::clock::Clock;
+use crate::config::EffectiveDefinition;
 use crate::config::settings::Settings;
 use crate::error::{Error, Result};
 use crate::http::{Server, Showing, Watch};
@@ -13,50 +13,51 @@ use crate::plan::Plan;
 use crate::runtime::{Environment, Job, Shutdown};
 use crate::telemetry::install_log;
 
-use super::Exit;
 use super::definition::DefinitionArg;
 use super::output::{self, OutputFormat};
+use super::settings::SettingsArgs;
+use super::{Exit, exit};
 
 /// Threads of the I/O runtime: statements wait more than they compute.
 const IO_THREADS: usize = 2;
 
-/// Runs a definition
+/// Run a definition until its input ends, it is asked to stop, or something fails.
+///
+/// An unreachable broker or database is waited for. SIGTERM and SIGINT drain, commit and end with 0; a second one aborts.
 #[derive(Debug, clap::Args)]
+#[command(after_help = exit::help(CODES))]
 pub(super) struct Args {
     #[command(flatten)]
     definition: DefinitionArg,
-    /// Settings of the process [default: config/settings.yaml, if it is there]
-    #[arg(long, value_name = "FILE")]
-    settings: Option<PathBuf>,
-    /// Address of the page, /metrics, /livez and /readyz
-    #[arg(long, value_name = "HOST:PORT")]
-    http: Option<String>,
-    /// Log filter: error, warn, info, debug, or per module
-    #[arg(long, value_name = "LEVEL")]
-    log_level: Option<String>,
+    #[command(flatten)]
+    settings: SettingsArgs,
 }
 
+const CODES: &[Exit] = &[
+    Exit::Ok,
+    Exit::Usage,
+    Exit::Definition,
+    Exit::External,
+    Exit::Data,
+    Exit::Fenced,
+    Exit::Internal,
+    Exit::Aborted,
+];
+
 pub(super) fn run(args: &Args, format: OutputFormat) -> Exit {
-    let flag = |name, value: &Option<String>| value.clone().map(|value| (name, value));
-    let flags: Vec<_> = [flag("http.address", &args.http), flag("log.level", &args.log_level)]
-        .into_iter()
-        .flatten()
-        .collect();
-    let ready = Settings::load(args.settings.as_deref(), &flags)
-        .and_then(|settings| args.definition.plan_with_text().map(|plan| (settings, plan)));
-    let (settings, (plan, definition)) = match ready {
+    let ready =
+        args.settings.load().and_then(|settings| args.definition.load().map(|loaded| (settings, loaded)));
+    let (settings, loaded) = match ready {
         Ok(ready) => ready,
         Err(faults) => {
             output::faults(&faults, format);
             return Exit::Definition;
         }
     };
-    match run_job(&settings, plan, definition) {
+    let definition = EffectiveDefinition::new(&loaded.definition).to_yaml();
+    match run_job(&settings, loaded.plan.clone(), definition) {
         Ok(()) => Exit::Ok,
-        Err(error) => {
-            output::say(&format!("error: {error}"));
-            error.kind().into()
-        }
+        Err(error) => output::error(&error, loaded.place(&error).as_ref(), format),
     }
 }
 

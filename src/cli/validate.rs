@@ -2,10 +2,11 @@
 
 use super::definition::DefinitionArg;
 use super::output::{self, OutputFormat};
-use super::{Exit, output::faults_json};
+use super::{Exit, exit, output::faults_json};
 
 /// Check a definition and report all its faults; nothing is connected to.
 #[derive(Debug, clap::Args)]
+#[command(after_help = exit::help(&[Exit::Ok, Exit::Usage, Exit::Definition]))]
 pub(super) struct Args {
     #[command(flatten)]
     definition: DefinitionArg,

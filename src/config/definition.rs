@@ -1,6 +1,11 @@
 //! The shape of a definition: which keys stand where. What they mean is not decided here.
 
-use super::{Entry, Fault, Faults, Node, Span, Text, Value};
+use crate::error::{Subject, TablePart};
+
+use super::ddl::{Item, parse_item};
+use super::options::CONNECTORS;
+use super::options::client::{Treatment, property};
+use super::{Entry, Fault, Faults, Node, Span, Text, Value, nearest};
 
 /// A whole definition, from one file or several.
 #[derive(Clone, Debug)]
@@ -17,6 +22,20 @@ pub struct Definition {
     pub faults: Vec<Fault>,
 }
 
+impl Definition {
+    /// The table of this name.
+    #[must_use]
+    pub fn table(&self, name: &str) -> Option<&TableDefinition> {
+        self.tables.iter().find(|table| table.name.written == name)
+    }
+
+    /// Where it stands what something is about; the table's name for what is not written itself.
+    #[must_use]
+    pub fn place(&self, subject: &Subject) -> Option<Span> {
+        self.table(&subject.table).map(|table| table.place(&subject.part))
+    }
+}
+
 /// One table.
 #[derive(Clone, Debug)]
 pub struct TableDefinition {
@@ -28,6 +47,52 @@ pub struct TableDefinition {
     pub columns: Option<Vec<Text>>,
     /// Every other key.
     pub options: Vec<Entry>,
+}
+
+impl TableDefinition {
+    /// The option of this name, if it is written.
+    #[must_use]
+    pub fn option(&self, name: &str) -> Option<&Entry> {
+        self.options.iter().find(|entry| entry.key.written == name)
+    }
+
+    /// Where a part of it stands; its name for what is not written.
+    #[must_use]
+    pub fn place(&self, part: &TablePart) -> Span {
+        let items = || self.columns.iter().flatten().map(|item| (item, parse_item(item)));
+        let found = match part {
+            TablePart::Option(name) => {
+                let property = || self.options.iter().find(|entry| is_property(entry, name));
+                self.option(name).or_else(property).map(|entry| entry.value.span.clone())
+            }
+            TablePart::Column(name) => items()
+                .find(|(_, read)| matches!(read, Ok(Item::Column(column)) if column.name == *name))
+                .map(|(item, _)| item.span.clone()),
+            TablePart::PrimaryKey => items()
+                .find(|(_, read)| match read {
+                    Ok(Item::Column(column)) => column.primary_key,
+                    Ok(Item::PrimaryKey(_)) => true,
+                    Err(_) => false,
+                })
+                .map(|(item, _)| item.span.clone()),
+            TablePart::Whole => None,
+        };
+        found.unwrap_or_else(|| self.name.span.clone())
+    }
+}
+
+/// Whether an option is the setting of the Kafka client that librdkafka calls `name`.
+fn is_property(entry: &Entry, name: &str) -> bool {
+    let (Some(written), Some(name)) =
+        (entry.key.written.strip_prefix("properties."), name.strip_prefix("properties."))
+    else {
+        return false;
+    };
+    match property(written.trim()).map(|found| found.treatment) {
+        Some(Treatment::As(own) | Treatment::AsKibibytes(own)) => own == name,
+        Some(Treatment::Jaas) => matches!(name, "sasl.username" | "sasl.password"),
+        _ => false,
+    }
 }
 
 /// The pipeline.
@@ -122,17 +187,18 @@ fn table(entry: &Entry, faults: &mut Faults) -> Option<TableDefinition> {
             name => {
                 let key = Text { written: name.to_owned(), ..key.clone() };
                 match table.options.iter().find(|known| known.key.written == name) {
-                    Some(earlier) => faults.add(Fault::new(
-                        &key.span,
-                        format!("option '{name}' is given twice, first at {}", earlier.key.span),
-                    )),
+                    Some(earlier) => {
+                        let what = format!("option '{name}' is given twice, first at {}", earlier.key.span);
+                        faults.add(Fault::new(&key.span, what).help("leave one of them out"));
+                    }
                     None => table.options.push(Entry { key, value: value.clone() }),
                 }
             }
         }
     }
     if table.connector.is_none() && entry.value.get("connector").is_none() {
-        faults.add(Fault::new(&entry.key.span, format!("{what} has no 'connector'")));
+        let names = CONNECTORS.iter().map(|connector| connector.name);
+        faults.add(Fault::new(&entry.key.span, format!("{what} has no 'connector'")).allowed("", names));
     }
     Some(table)
 }
@@ -191,8 +257,16 @@ fn lookup(step: &Node, faults: &mut Faults) -> Option<LookupDefinition> {
 
 fn required<'a>(key: &Text, node: &'a Node, name: &str, of: &str, faults: &mut Faults) -> Option<&'a Node> {
     let found = node.get(name);
-    if found.is_none() {
-        faults.add(Fault::new(&key.span, format!("{of} has no '{name}'")));
+    // A key that is nearly it is reported as a slip.
+    let is_slip = |entry: &Entry| nearest(&entry.key.written, [name]).is_some();
+    if found.is_none() && !node.as_map().unwrap_or_default().iter().any(is_slip) {
+        let help = match name {
+            "from" => "from: the table that rows are read from",
+            "into" => "into: the table that rows are written to",
+            "table" => "table: the name of a table under 'tables'",
+            _ => "condition: what Flink has behind ON, such as `users.id = orders.user_id`",
+        };
+        faults.add(Fault::new(&key.span, format!("{of} has no '{name}'")).help(help));
     }
     found
 }
@@ -237,7 +311,8 @@ fn list<'a>(node: &'a Node, what: &str, faults: &mut Faults) -> Option<&'a [Node
 fn text<'a>(node: &'a Node, what: &str, faults: &mut Faults) -> Option<&'a Text> {
     match &node.value {
         Value::Scalar(text) if text.is_missing() => {
-            faults.add(Fault::new(&node.span, format!("{what} has no value")));
+            let fault = Fault::new(&node.span, format!("{what} has no value"));
+            faults.add(fault.help("write it behind the colon, or leave the key out"));
             None
         }
         Value::Scalar(text) => Some(text).filter(|text| !text.is_broken()),

@@ -5,6 +5,8 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use super::definition::{self, Fragment};
+use crate::error::io_reason;
+
 use super::yaml::read_yaml;
 use super::{Definition, Fault, Faults, Node, References, Span, Text, Value};
 
@@ -105,7 +107,9 @@ fn read(source: &DefinitionSource) -> Result<(String, Vec<(String, String)>), Fa
         DefinitionSource::StandardInput => {
             let mut text = String::new();
             let read = std::io::stdin().lock().read_to_string(&mut text);
-            read.map_err(|error| Fault::new(&Span::file("-"), format!("cannot be read: {error}")))?;
+            read.map_err(|error| {
+                Fault::new(&Span::file("-"), format!("cannot be read: {}", io_reason(&error)))
+            })?;
             Ok(("-".to_owned(), vec![("-".to_owned(), text)]))
         }
         DefinitionSource::Path(path) if path.is_dir() => {
@@ -121,7 +125,7 @@ fn read_file(path: &Path) -> Result<(String, String), Fault> {
     let name = path.display().to_string();
     match fs::read_to_string(path) {
         Ok(text) => Ok((name, text)),
-        Err(error) => Err(Fault::new(&Span::file(&name), format!("cannot be read: {error}"))),
+        Err(error) => Err(Fault::new(&Span::file(&name), format!("cannot be read: {}", io_reason(&error)))),
     }
 }
 
@@ -129,10 +133,11 @@ fn read_file(path: &Path) -> Result<(String, String), Fault> {
 /// of a mounted ConfigMap are not read twice.
 fn files_in(folder: &Path) -> Result<Vec<PathBuf>, Fault> {
     let blame = |what: String| Fault::new(&Span::file(&folder.display().to_string()), what);
-    let entries = fs::read_dir(folder).map_err(|error| blame(format!("cannot be read: {error}")))?;
+    let entries =
+        fs::read_dir(folder).map_err(|error| blame(format!("cannot be read: {}", io_reason(&error))))?;
     let mut files = Vec::new();
     for entry in entries {
-        let path = entry.map_err(|error| blame(format!("cannot be read: {error}")))?.path();
+        let path = entry.map_err(|error| blame(format!("cannot be read: {}", io_reason(&error))))?.path();
         let hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
         let yaml = path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml");
         if yaml && !hidden && path.is_file() {

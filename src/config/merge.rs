@@ -26,7 +26,8 @@ pub(super) fn merge(
     }
     let Some(pipeline) = all.pipeline else {
         if !all.has_pipeline {
-            faults.add(Fault::new(whole, "there is no 'pipeline'"));
+            let help = "write `pipeline: {from: …, lookup: […], select: […], into: …}`: what is read, and where it goes";
+            faults.add(Fault::new(whole, "there is no 'pipeline'").help(help));
         }
         return Err(faults.into_sorted());
     };
@@ -42,7 +43,8 @@ pub(super) fn merge(
 fn add_name(all: &mut Fragment, fragment: &Fragment, faults: &mut Faults) {
     match (&all.name, &fragment.name) {
         (Some(first), Some(second)) => {
-            faults.add(Fault::new(&second.span, format!("a second 'name', the first is at {}", first.span)));
+            let what = format!("a second 'name', the first is at {}", first.span);
+            faults.add(Fault::new(&second.span, what).help("one definition has one name"));
         }
         (None, Some(name)) => all.name = Some(name.clone()),
         (_, None) => {}
@@ -52,10 +54,11 @@ fn add_name(all: &mut Fragment, fragment: &Fragment, faults: &mut Faults) {
 fn add_tables(all: &mut Fragment, fragment: &Fragment, faults: &mut Faults) {
     for table in &fragment.tables {
         match all.tables.iter().find(|known| known.name.written == table.name.written) {
-            Some(first) => faults.add(Fault::new(
-                &table.name.span,
-                format!("a second table '{}', the first is at {}", table.name.written, first.name.span),
-            )),
+            Some(first) => {
+                let what =
+                    format!("a second table '{}', the first is at {}", table.name.written, first.name.span);
+                faults.add(Fault::new(&table.name.span, what).help("give one of them another name"));
+            }
             None => all.tables.push(table.clone()),
         }
     }
@@ -64,10 +67,11 @@ fn add_tables(all: &mut Fragment, fragment: &Fragment, faults: &mut Faults) {
 fn add_options(all: &mut Fragment, fragment: &Fragment, faults: &mut Faults) {
     for entry in &fragment.options {
         match all.options.iter().find(|known| known.key.written == entry.key.written) {
-            Some(first) => faults.add(Fault::new(
-                &entry.key.span,
-                format!("option '{}' is given twice, first at {}", entry.key.written, first.key.span),
-            )),
+            Some(first) => {
+                let what =
+                    format!("option '{}' is given twice, first at {}", entry.key.written, first.key.span);
+                faults.add(Fault::new(&entry.key.span, what).help("leave one of them out"));
+            }
             None => all.options.push(entry.clone()),
         }
     }

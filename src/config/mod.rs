@@ -11,26 +11,29 @@
 
 mod definition;
 mod duration;
+mod effective;
 mod fault;
 mod load;
 mod merge;
 mod nearest;
 pub mod ddl;
 pub mod options;
+mod redact;
 mod reference;
 mod schema;
 pub mod settings;
-mod shown;
+mod sources;
 mod tree;
 mod yaml;
 
 pub use definition::{Definition, LookupDefinition, PipelineDefinition, StreamDefinition, TableDefinition};
 pub use duration::{format_duration, parse_duration};
+pub use effective::{EffectiveDefinition, scalar};
 pub use fault::{Fault, Faults, Span};
 pub use load::{DefinitionSource, load, load_inline, load_texts};
 pub use nearest::nearest;
+pub use redact::{is_secret_name, redacted};
 pub use reference::References;
 pub use schema::json_schema;
-pub use shown::{effective, shown};
 pub use tree::{Entry, Node, Style, Text, Value};
 pub use yaml::parse_yaml;

@@ -6,6 +6,8 @@
 use std::fs;
 use std::path::Path;
 
+use crate::error::io_reason;
+
 use super::tree::Resolution;
 use super::{Fault, Node, Text, Value};
 
@@ -106,7 +108,7 @@ impl<'a> References<'a> {
     fn one(&self, reference: &str) -> Result<String, (String, String)> {
         if let Some(path) = reference.strip_prefix("file:") {
             let contents = (self.contents)(path)
-                .map_err(|error| (format!("file '{path}' cannot be read: {error}"), String::new()))?;
+                .map_err(|error| (format!("file '{path}' cannot be read: {error}"), FILE_HELP.to_owned()))?;
             let line = contents.strip_suffix('\n').unwrap_or(&contents);
             return Ok(line.strip_suffix('\r').unwrap_or(line).to_owned());
         }
@@ -125,6 +127,7 @@ impl<'a> References<'a> {
     }
 }
 
+const FILE_HELP: &str = "the file holds the value alone; check the path, and that this process may read it";
 const HELP: &str =
     "references are ${env:NAME}, ${env:NAME:-default} and ${file:/path}; a literal '${' is written '$${'";
 
@@ -135,11 +138,11 @@ fn environment(name: &str) -> Option<String> {
 
 fn read(path: &str) -> Result<String, String> {
     let path = Path::new(path);
-    let bytes = fs::metadata(path).map_err(|error| error.to_string())?.len();
+    let bytes = fs::metadata(path).map_err(|error| io_reason(&error))?.len();
     if FILE_BYTES_MAX < bytes {
         return Err(format!("it is larger than {FILE_BYTES_MAX} bytes"));
     }
-    fs::read_to_string(path).map_err(|error| error.to_string())
+    fs::read_to_string(path).map_err(|error| io_reason(&error))
 }
 
 #[cfg(test)]

@@ -2,7 +2,9 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::options::{CONNECTORS, Choice, ConnectorSpec, FORMATS, JOB_OPTIONS, Kind, OptionSpec, Support};
+use super::options::{
+    CONNECTORS, Choice, ConnectorSpec, FORMATS, Flink, JOB_OPTIONS, Kind, OptionSpec, Support,
+};
 
 /// Draft 2020-12; unknown keys are refused wherever the program refuses them.
 #[must_use]
@@ -64,7 +66,7 @@ fn pipeline_schema() -> Json {
                     "properties": {
                         "table": text("The dimension table."),
                         "as": text("Its name in this pipeline."),
-                        "type": {"enum": ["inner", "left"], "description": "inner by default."},
+                        "type": {"enum": ["inner", "left"], "description": "inner, which is the default, or left."},
                         "condition": text("What Flink has behind ON."),
                     },
                 },
@@ -129,7 +131,11 @@ fn option_schema(spec: &OptionSpec) -> Json {
         Support::Yes | Support::Refused(_) => spec.doc.to_owned(),
     };
     let mut schema = kind_schema(spec.kind);
-    schema["description"] = description.into();
+    let flink = match spec.flink {
+        Flink::As(name) => format!(" Flink: {name}."),
+        Flink::Same | Flink::No => String::new(),
+    };
+    schema["description"] = format!("{description}{flink}").into();
     if let Some(default) = spec.default {
         schema["default"] = default.into();
     }

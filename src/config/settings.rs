@@ -4,7 +4,6 @@
 //! into the program. Unknown settings are refused, whoever sets them.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
@@ -16,16 +15,19 @@ use tracing_subscriber::EnvFilter;
 
 use crate::telemetry::LogFormat;
 
-use super::{Fault, Span, parse_duration};
+use super::sources::Sources;
+use super::{Fault, parse_duration};
 
-const DEFAULTS: &str = include_str!("../../config/settings.yaml");
+pub use super::sources::{EffectiveSetting, Origin};
+
+pub(super) const DEFAULTS: &str = include_str!("../../config/settings.yaml");
 
 /// The settings file that is read when none is named, if it is there.
 pub const FILE: &str = "config/settings.yaml";
 
 /// Prefix of environment variables; `__` stands between the parts of a name.
-const PREFIX: &str = "LOOKASIDE";
-const SEPARATOR: &str = "__";
+pub(super) const PREFIX: &str = "LOOKASIDE";
+pub(super) const SEPARATOR: &str = "__";
 
 /// Settings of the process.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -46,6 +48,7 @@ pub struct Settings {
 #[serde(deny_unknown_fields)]
 pub struct Http {
     /// Address and port to listen on.
+    #[serde(deserialize_with = "address")]
     pub address: SocketAddr,
 }
 
@@ -93,25 +96,30 @@ impl Settings {
         environment: Option<HashMap<String, String>>,
         flags: &[(&str, String)],
     ) -> Result<Self, Vec<Fault>> {
-        let defaults = File::from_str(DEFAULTS, FileFormat::Yaml);
-        let own = file.unwrap_or(Path::new(FILE));
-        let written = File::from(own).format(FileFormat::Yaml).required(file.is_some());
-        let environment = Environment::with_prefix(PREFIX)
-            .prefix_separator(SEPARATOR)
-            .separator(SEPARATOR)
-            .source(environment);
-        let layers = Config::builder().add_source(defaults).add_source(written).add_source(environment);
+        let sources = Sources::read(file, environment.as_ref(), flags)?;
+        let layers = Config::builder().add_source(File::from_str(DEFAULTS, FileFormat::Yaml));
+        let written = File::from(file.unwrap_or(Path::new(FILE))).format(FileFormat::Yaml).required(false);
+        let variables = Environment::with_prefix(PREFIX).prefix_separator(SEPARATOR).separator(SEPARATOR);
+        let layers = layers.add_source(written).add_source(variables.source(environment));
         let layers =
             flags.iter().try_fold(layers, |layers, (name, value)| layers.set_override(*name, value.as_str()));
         let read = layers.and_then(|layers| layers.build()).and_then(Config::try_deserialize);
-        read.map_err(|error| vec![fault(own, &error)])
+        read.map_err(|error| vec![sources.fault(&error.to_string())])
     }
 }
 
-fn fault(file: &Path, error: &dyn fmt::Display) -> Fault {
-    let what = format!("settings: {error}");
-    let help = format!("settings come from {FILE}, variables that begin with {PREFIX}{SEPARATOR}, and flags");
-    Fault::new(&Span::file(&file.display().to_string()), what).help(help)
+/// Every setting with where it comes from, in the order of the settings file.
+///
+/// # Errors
+/// As [`Settings::load`].
+pub fn effective(file: Option<&Path>, flags: &[(&str, String)]) -> Result<Vec<EffectiveSetting>, Vec<Fault>> {
+    Settings::load(file, flags)?;
+    Sources::read(file, None, flags).map(|sources| sources.effective())
+}
+
+fn address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SocketAddr, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    text.parse().map_err(|_| de::Error::custom("it must be an address and a port, such as 0.0.0.0:8080"))
 }
 
 fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
@@ -123,7 +131,9 @@ fn level<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error>
     let text = String::deserialize(deserializer)?;
     match EnvFilter::try_new(&text) {
         Ok(_) => Ok(text),
-        Err(error) => Err(de::Error::custom(format!("log.level: {error}"))),
+        Err(_) => Err(de::Error::custom(
+            "it must be error, warn, info, debug or trace, or such words per module: info,lookaside::kafka=debug",
+        )),
     }
 }
 
@@ -162,18 +172,60 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_exist_or_fit_is_refused() {
+    fn what_does_not_exist_or_fit_is_refused_with_its_place() {
         let wrong = [
-            ("LOOKASIDE__HTTP__ADRESS", "127.0.0.1:1"),
-            ("LOOKASIDE__HTTP__ADDRESS", "nowhere"),
-            ("LOOKASIDE__LOG__FORMAT", "xml"),
-            ("LOOKASIDE__LOG__LEVEL", "lookaside=loud"),
-            ("LOOKASIDE__SHUTDOWN__TIMEOUT", "soon"),
+            ("LOOKASIDE__HTTP__ADRESS", "1", "unknown setting 'http.adress'; did you mean 'http.address'?"),
+            ("LOOKASIDE__HTTP__ADDRESS", "nowhere", "'http.address' is 'nowhere': it must be an address"),
+            (
+                "LOOKASIDE__LOG__FORMAT",
+                "jso",
+                "'log.format' is 'jso': it must be one of the words allowed; did you mean 'json'?; allowed: text, json",
+            ),
+            (
+                "LOOKASIDE__LOG__LEVEL",
+                "lookaside=loud",
+                "'log.level' is 'lookaside=loud': it must be error, warn",
+            ),
+            (
+                "LOOKASIDE__SHUTDOWN__TIMEOUT",
+                "soon",
+                "'shutdown.timeout' is 'soon': a duration is a whole number",
+            ),
         ];
-        for (name, value) in wrong {
-            assert!(load(&[(name, value)], &[]).is_err(), "{name}={value}");
+        for (name, value, expected) in wrong {
+            let faults = load(&[(name, value)], &[]).unwrap_err();
+            let text = faults[0].to_string();
+            assert!(text.starts_with(&format!("{name}: {expected}")), "{text}");
         }
         assert!(load(&[("LOOKASIDE_SERVICE_HOST", "10.0.0.1")], &[]).is_ok(), "other programs' variables");
         assert!(Settings::load(Some(Path::new("/no/such/file.yaml")), &[]).is_err());
+        let faults = load(&[], &[("http.address", "x".to_owned())]).unwrap_err();
+        assert!(faults[0].to_string().starts_with("command line: 'http.address' is 'x'"), "{faults:?}");
+    }
+
+    #[test]
+    fn what_is_wrong_in_a_file_has_its_line() {
+        let fault = |text: &str| {
+            let mut file = tempfile::NamedTempFile::new().unwrap();
+            write!(file, "{text}").unwrap();
+            let faults = Settings::from_layers(Some(file.path()), Some(HashMap::new()), &[]).unwrap_err();
+            faults[0].to_string().replace(&file.path().display().to_string(), "f")
+        };
+        assert!(
+            fault("log:\n  levle: info\n")
+                .starts_with("f:2:3: unknown setting 'log.levle'; did you mean 'log.level'?")
+        );
+        assert!(
+            fault("shutdown:\n  timeout: 5 fortnights\n")
+                .starts_with("f:2:12: 'shutdown.timeout' is '5 fortnights'")
+        );
+        assert!(
+            fault("log: loud\n")
+                .starts_with("f:1:6: 'log' is a group of settings: write log.format, log.level")
+        );
+        assert!(fault("log: [\n").starts_with("f:2:1: not YAML"));
+        assert!(
+            fault("http:\n  address: {a: b}\n").starts_with("f:2:12: 'http.address' must be text, not a map")
+        );
     }
 }

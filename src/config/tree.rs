@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::Span;
+use super::redact::{is_secret_name, redacted};
 
 /// A value with its place.
 #[derive(Clone, Debug)]
@@ -24,8 +25,8 @@ pub enum Value {
     Map(Vec<Entry>),
 }
 
-/// One key of a map.
-#[derive(Clone, Debug)]
+/// One key of a map. `Debug` shows no value whose key says that it is secret.
+#[derive(Clone)]
 pub struct Entry {
     /// The key.
     pub key: Text,
@@ -46,7 +47,7 @@ pub enum Style {
     Block,
 }
 
-/// A scalar. `Debug` shows what was written, never what a reference stands for.
+/// A scalar. `Debug` shows what was written, without credentials, never what a reference stands for.
 #[derive(Clone)]
 pub struct Text {
     /// Where it begins (a quote, if there is one).
@@ -136,7 +137,19 @@ impl Text {
 
 impl fmt::Debug for Text {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} at {}", self.written, self.span)
+        write!(f, "{:?} at {}", redacted(&self.written, false), self.span)
+    }
+}
+
+impl fmt::Debug for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.value.value {
+            Value::Scalar(text) if is_secret_name(&self.key.written) => {
+                write!(f, "{:?}: {:?}", self.key, redacted(&text.written, true))
+            }
+            _ if is_secret_name(&self.key.written) => write!(f, "{:?}: ***", self.key),
+            value => write!(f, "{:?}: {value:?}", self.key),
+        }
     }
 }
 

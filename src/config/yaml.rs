@@ -26,7 +26,7 @@ pub fn parse_yaml(file: &str, text: &str) -> Result<Node, Vec<Fault>> {
     root.filter(|_| faults.is_empty()).ok_or(faults)
 }
 
-/// Reads one document; `None` if it has no usable shape. Duplicate keys leave one: the last.
+/// Reads one document; `None` if it has no usable shape. Duplicate keys leave one: the first.
 pub(super) fn read_yaml(file: &str, text: &str, faults: &mut Vec<Fault>) -> Option<Node> {
     let file: Arc<str> = file.into();
     let whole = Span { file: Arc::clone(&file), line: 0, column: 0 };
@@ -47,7 +47,8 @@ pub(super) fn read_yaml(file: &str, text: &str, faults: &mut Vec<Fault>) -> Opti
             Ok((event, span)) => builder.take(event, span),
             Err(error) => {
                 let span = builder.span(error.marker().line(), error.marker().col());
-                Err(Fault::new(&span, format!("not YAML: {}", error.info())).help(syntax_help(text, &span)))
+                let help = syntax_help(text, &span, error.info());
+                Err(Fault::new(&span, format!("not YAML: {}", error.info())).help(help))
             }
         };
         if let Err(fault) = step {
@@ -64,7 +65,7 @@ pub(super) fn read_yaml(file: &str, text: &str, faults: &mut Vec<Fault>) -> Opti
 }
 
 /// Characters that people write bare in SQL text and that mean something to YAML at its start.
-fn syntax_help(text: &str, span: &Span) -> &'static str {
+fn syntax_help(text: &str, span: &Span, info: &str) -> &'static str {
     let line = text.lines().nth((span.line as usize).saturating_sub(1)).unwrap_or_default();
     let item = line.trim_start().trim_start_matches("- ").trim_start();
     match item.chars().next() {
@@ -72,8 +73,10 @@ fn syntax_help(text: &str, span: &Span) -> &'static str {
         _ if line.contains('{') || line.contains('[') => {
             "inside { } and [ ] a comma ends the text: put SQL in quotes, or write one key per line"
         }
-        _ if line.contains('\t') => "indent with blanks, not tabs",
-        _ => "",
+        _ if line.contains('\t') || info.contains("tab") => "indent with blanks, not tabs",
+        _ => {
+            "look at the indentation: keys of one map begin in the same column, and what belongs to a key further right"
+        }
     }
 }
 
@@ -179,9 +182,11 @@ impl Builder {
         match (&mut open.value, open.key.take()) {
             (Value::List(items), _) => items.push(node),
             (Value::Map(entries), Some(key)) => {
-                // A second one is reported; the last counts, so that faults in it are found too.
-                entries.retain(|known| known.key.written != key.written || key.written == "<<");
-                entries.push(Entry { key, value: node });
+                // A second one is reported; the first counts, so that what refers to it is not blamed as well.
+                let is_second = entries.iter().any(|known| known.key.written == key.written);
+                if !is_second || key.written == "<<" {
+                    entries.push(Entry { key, value: node });
+                }
             }
             (Value::Map(entries), None) => match node.value {
                 Value::Scalar(text) => {
@@ -189,7 +194,8 @@ impl Builder {
                     if let Some(earlier) = earlier.filter(|_| text.written != "<<") {
                         let what =
                             format!("key '{}' is given twice, first at {}", text.written, earlier.key.span);
-                        self.faults.push(Fault::new(&text.span, what));
+                        let help = "leave one out, or give it another name";
+                        self.faults.push(Fault::new(&text.span, what).help(help));
                     }
                     open.key = Some(text);
                 }
@@ -278,8 +284,8 @@ mod tests {
         assert_eq!(
             whats("a: 1\nb: {c: 1, c: 2}\na: 2\n"),
             [
-                "t:2:11: key 'c' is given twice, first at t:2:5",
-                "t:3:1: key 'a' is given twice, first at t:1:1",
+                "t:2:11: key 'c' is given twice, first at t:2:5; leave one out, or give it another name",
+                "t:3:1: key 'a' is given twice, first at t:1:1; leave one out, or give it another name",
             ]
         );
     }

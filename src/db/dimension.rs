@@ -9,7 +9,7 @@ use sqlx::mysql::{MySqlConnection, MySqlRow};
 use tokio::time::timeout;
 
 use crate::clock::Stopwatch;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result, TablePart};
 use crate::model::RowLayout;
 use crate::plan::DimensionColumn;
 
@@ -33,6 +33,7 @@ pub struct MysqlDimension {
     max_retries: u32,
     asker: Asker,
     reader: Reader,
+    has_index: bool,
     notes: Vec<String>,
 }
 
@@ -57,11 +58,13 @@ impl MysqlDimension {
         let key = key_columns(&live, spec, &zone)?;
         let names = fetched_names(&live, spec)?;
         let mut texts = Texts::new(&live.info, &names, &key);
-        let mut notes = index_notes(&live, &key, &spec.table);
+        let has_index = is_indexed(&live, &key);
+        let mut notes = if has_index { Vec::new() } else { vec![index_note(&live, &key, &spec.table)] };
         notes.extend(width_notes(&live, spec));
         let probed = probe(&mut live.connection, &texts).await;
-        let in_table =
-            |failure: Failure| connections.start_error(&failure).context(&format!("table {}", spec.table));
+        let in_table = |failure: Failure| {
+            connections.start_error(&failure).in_table(&spec.table, &format!("table {}", spec.table))
+        };
         if let Some(objection) = probed.map_err(in_table)? {
             texts.batch = None;
             notes.push(format!(
@@ -81,6 +84,7 @@ impl MysqlDimension {
             max_retries: spec.max_retries,
             asker: Asker { key_layout, key, texts, bytes_max },
             reader: Reader { table: spec.table.clone(), columns: spec.columns.clone(), layout, zone },
+            has_index,
             notes,
         })
     }
@@ -89,6 +93,12 @@ impl MysqlDimension {
     #[must_use]
     pub fn notes(&self) -> &[String] {
         &self.notes
+    }
+
+    /// Whether an index of the table begins with a column of the lookup key.
+    #[must_use]
+    pub fn has_index(&self) -> bool {
+        self.has_index
     }
 
     /// The statement that lookups send: one parameter, a JSON array of keys
@@ -183,7 +193,11 @@ fn key_columns(live: &LiveTable<'_>, spec: &DimensionSpec, zone: &TimeZone) -> R
     for part in &spec.key {
         let column = live.typed_column(&part.name, &part.ty, readable)?;
         let converted = KeyColumn::new(column, &part.ty.kind, zone);
-        key.push(converted.map_err(|why| live.refusal(&format!("has key column `{}`: {why}", part.name)))?);
+        let refusal = |why: String| {
+            live.refusal(&format!("has key column `{}`: {why}", part.name))
+                .about(TablePart::Column(part.name.clone()))
+        };
+        key.push(converted.map_err(refusal)?);
     }
     Ok(key)
 }
@@ -194,19 +208,21 @@ fn fetched_names(live: &LiveTable<'_>, spec: &DimensionSpec) -> Result<Vec<Strin
     columns.map(|column| Ok(live.typed_column(&column.name, &column.ty, readable)?.name.clone())).collect()
 }
 
-/// A warning when no index of the table begins with a key column.
-fn index_notes(live: &LiveTable<'_>, key: &[KeyColumn], table: &str) -> Vec<String> {
+/// Whether an index of the table begins with a key column.
+fn is_indexed(live: &LiveTable<'_>, key: &[KeyColumn]) -> bool {
     let is_key = |name: &String| key.iter().any(|column| column.name.eq_ignore_ascii_case(name));
-    if live.info.indexes.iter().any(|index| index.columns.first().is_some_and(is_key)) {
-        return Vec::new();
-    }
+    live.info.indexes.iter().any(|index| index.columns.first().is_some_and(is_key))
+}
+
+/// The warning when none does.
+fn index_note(live: &LiveTable<'_>, key: &[KeyColumn], table: &str) -> String {
     let names: Vec<&str> = key.iter().map(|column| column.name.as_str()).collect();
     let names = names.join(", ");
-    vec![format!(
+    format!(
         "table {table}: no index of `{}`.`{}` begins with a lookup key column, so each lookup reads the whole table; \
          create an index on ({names})",
         live.info.schema, live.info.name
-    )]
+    )
 }
 
 /// A note for each fetched column that can hold values its declared type cannot.

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use crate::error::{Error, Kind};
+use crate::error::{Error, Kind, TablePart, io_reason};
 
 /// Codes that pass by themselves: too many connections (1040, 1203, 1226), lock
 /// waits and deadlocks (1205, 1213), a server that shuts down or is read-only
@@ -70,18 +70,22 @@ impl Failure {
     pub(super) fn at_start(&self, address: &str, user: &str) -> Error {
         let Some(code) = self.code else {
             let verb = if self.hopeless { "cannot be spoken with" } else { "is unreachable" };
-            return Error::new(self.kind(), format!("MySQL at {address} {verb}: {}", self.text));
+            let advice =
+                if self.hopeless { "" } else { "; check host and port in `url`, and that the server runs" };
+            let message = format!("MySQL at {address} {verb}: {}{advice}", self.text);
+            return Error::new(self.kind(), message).about(TablePart::option("url"));
         };
-        let advice = match code {
-            1045 | 1698 => "; check `username` and `password`",
-            1044 => "; grant the user access to the database, or correct the database in `url`",
-            1049 => "; create the database, or correct its name in `url`",
-            1130 => "; allow the user to connect from this host",
-            1142 | 1143 => "; grant the user the privilege on the table",
-            1040 | 1203 | 1226 => "; raise the limit of connections, or use fewer replicas",
-            _ => "",
+        let (option, advice) = match code {
+            1045 | 1698 => ("password", "; check `username` and `password`"),
+            1044 => ("url", "; grant the user access to the database, or correct the database in `url`"),
+            1049 => ("url", "; create the database, or correct its name in `url`"),
+            1130 => ("url", "; allow the user to connect from this host"),
+            1142 | 1143 => ("table-name", "; grant the user the privilege on the table"),
+            1040 | 1203 | 1226 => ("url", "; raise the limit of connections, or use fewer replicas"),
+            _ => ("url", ""),
         };
-        Error::new(self.kind(), format!("MySQL at {address} refuses user '{user}': {self}{advice}"))
+        let message = format!("MySQL at {address} refuses user '{user}': {self}{advice}");
+        Error::new(self.kind(), message).about(TablePart::option(option))
     }
 }
 
@@ -101,9 +105,11 @@ impl From<sqlx::Error> for Failure {
                 let code = error.try_downcast_ref::<sqlx::mysql::MySqlDatabaseError>().map(|e| e.number());
                 Self { code, text: error.message().to_owned(), hopeless: false }
             }
-            sqlx::Error::Io(error) => {
-                Self { code: None, text: format!("connection lost or refused: {error}"), hopeless: false }
-            }
+            sqlx::Error::Io(error) => Self {
+                code: None,
+                text: format!("connection lost or refused: {}", io_reason(&error)),
+                hopeless: false,
+            },
             sqlx::Error::Tls(error) => Self { code: None, text: format!("TLS: {error}"), hopeless: true },
             sqlx::Error::Configuration(error) => {
                 Self { code: None, text: format!("settings of the connection: {error}"), hopeless: true }

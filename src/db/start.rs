@@ -5,7 +5,7 @@ use std::time::Duration;
 use sqlx::mysql::MySqlConnection;
 
 use crate::clock::Clock;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result, TablePart};
 use crate::model::DataType;
 use crate::plan::MysqlTable;
 
@@ -68,7 +68,7 @@ impl<'a> LiveTable<'a> {
         table: &MysqlTable,
         defined: &'a str,
     ) -> Result<LiveTable<'a>> {
-        let in_table = |error: Error| error.context(&format!("table {defined}"));
+        let in_table = |error: Error| error.in_table(defined, &format!("table {defined}"));
         let mut connection = connections.lease_at_start().await.map_err(in_table)?;
         let read = TableInfo::read(&mut connection, table).await;
         let info = read.map_err(|failure| in_table(connections.start_error(&failure)))?;
@@ -76,10 +76,11 @@ impl<'a> LiveTable<'a> {
             let near = near_table(&mut connection, &info).await;
             let database = connections.address();
             let (schema, name) = (&info.schema, &info.name);
-            return Err(in_table(Error::external(format!(
+            let missing = Error::external(format!(
                 "MySQL at {database} has no table `{schema}`.`{name}`{near}; \
                  correct `table-name`, create the table, or grant the user access to it"
-            ))));
+            ));
+            return Err(in_table(missing.about(TablePart::option("table-name"))));
         }
         Ok(Self { connection, info, defined })
     }
@@ -92,10 +93,13 @@ impl<'a> LiveTable<'a> {
         self.info.column(name).ok_or_else(|| {
             let names: Vec<&str> = self.info.columns.iter().map(|column| column.name.as_str()).collect();
             let hint = match nearest(name, &names) {
-                Some(near) => format!("; nearest is `{near}`"),
+                Some(near) => format!("; did you mean `{near}`?"),
                 None => format!("; it has {}", names.join(", ")),
             };
-            self.refusal(&format!("has no column `{name}`{hint}"))
+            self.refusal(&format!(
+                "has no column `{name}`{hint}; correct the name in the definition, or add the column"
+            ))
+            .about(TablePart::Column(name.to_owned()))
         })
     }
 
@@ -112,17 +116,20 @@ impl<'a> LiveTable<'a> {
         let column = self.column(name)?;
         match fits(column, &declared.kind) {
             Ok(()) => Ok(column),
-            Err(allowed) => Err(self.refusal(&format!(
-                "has column `{name}` as {}, which cannot be declared {}; declare it {allowed}",
-                column.column_type, declared.kind
-            ))),
+            Err(allowed) => Err(self
+                .refusal(&format!(
+                    "has column `{name}` as {}, which cannot be declared {}; declare it {allowed}",
+                    column.column_type, declared.kind
+                ))
+                .about(TablePart::Column(name.to_owned()))),
         }
     }
 
     /// An error about the live table.
     #[must_use]
     pub fn refusal(&self, what: &str) -> Error {
-        Error::external(format!("table {}: `{}`.`{}` {what}", self.defined, self.info.schema, self.info.name))
+        let live = format!("`{}`.`{}` {what}", self.info.schema, self.info.name);
+        Error::external(live).in_table(self.defined, &format!("table {}", self.defined))
     }
 }
 
@@ -139,7 +146,7 @@ async fn near_table(connection: &mut MySqlConnection, info: &TableInfo) -> Strin
         "SELECT CAST(table_name AS CHAR) FROM information_schema.tables WHERE table_schema = ?";
     let rows = super::catalog::query_text(connection, TABLES, &[&info.schema]).await.unwrap_or_default();
     let names: Vec<&str> = rows.iter().filter_map(|row| row.first()?.as_deref()).collect();
-    nearest(&info.name, &names).map(|near| format!("; nearest is `{near}`")).unwrap_or_default()
+    nearest(&info.name, &names).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -5,10 +5,14 @@
 //! place in Kafka and a [`Reason`] from a closed list.
 
 mod fault;
+mod io;
 mod reason;
+mod subject;
 
 pub use fault::{DataFault, Place, RowFault};
+pub use io::io_reason;
 pub use reason::Reason;
+pub use subject::{Subject, TablePart};
 
 /// What the caller does about an error. Each kind is one exit code of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +58,7 @@ pub struct Error {
     kind: Kind,
     message: String,
     fault: Option<Box<DataFault>>,
+    subject: Option<Box<Subject>>,
 }
 
 /// Result of this crate.
@@ -62,7 +67,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 impl Error {
     /// An error of `kind`; the message says what, where and what to do.
     pub fn new(kind: Kind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), fault: None }
+        Self { kind, message: message.into(), fault: None, subject: None }
     }
 
     /// Kind [`Kind::External`].
@@ -92,6 +97,40 @@ impl Error {
         self.fault.as_deref()
     }
 
+    /// What in the definition it is about, when that is known.
+    #[must_use]
+    pub fn subject(&self) -> Option<&Subject> {
+        self.subject.as_deref()
+    }
+
+    /// Says which part of a table it is about; what was said first, nearest to the cause, stays.
+    #[must_use]
+    pub fn about(mut self, part: TablePart) -> Self {
+        match &mut self.subject {
+            Some(subject) if subject.part != TablePart::Whole => {}
+            Some(subject) => subject.part = part,
+            None => self.subject = Some(Box::new(Subject { table: String::new(), part })),
+        }
+        self
+    }
+
+    /// Says which table of the definition it is about; one that was named before stays.
+    #[must_use]
+    pub fn of_table(mut self, table: &str) -> Self {
+        let whole = || Box::new(Subject { table: String::new(), part: TablePart::Whole });
+        let subject = self.subject.get_or_insert_with(whole);
+        if subject.table.is_empty() {
+            table.clone_into(&mut subject.table);
+        }
+        self
+    }
+
+    /// [`Error::of_table`], with `context` in front of the message.
+    #[must_use]
+    pub fn in_table(self, table: &str, context: &str) -> Self {
+        self.of_table(table).context(context)
+    }
+
     /// Puts `context` in front of the message: `reading orders: …`.
     #[must_use]
     pub fn context(mut self, context: &str) -> Self {
@@ -102,6 +141,6 @@ impl Error {
 
 impl From<DataFault> for Error {
     fn from(fault: DataFault) -> Self {
-        Self { kind: Kind::Data, message: fault.to_string(), fault: Some(Box::new(fault)) }
+        Self { kind: Kind::Data, message: fault.to_string(), fault: Some(Box::new(fault)), subject: None }
     }
 }

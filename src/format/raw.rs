@@ -4,7 +4,7 @@
 
 use bumpalo::Bump;
 
-use crate::error::{Error, Kind, Reason, Result, RowFault};
+use crate::error::{Error, Kind, Reason, Result, RowFault, TablePart};
 use crate::model::{Datum, Type};
 use crate::plan::RawOptions;
 
@@ -38,7 +38,7 @@ impl Raw {
             let allowed =
                 "raw takes CHAR, VARCHAR, STRING, BINARY, VARBINARY, BYTES, BOOLEAN, integers, FLOAT, DOUBLE";
             let message = format!("column {} is {}: {allowed}", field.name, field.ty);
-            return Err(Error::new(Kind::Definition, message));
+            return Err(Error::new(Kind::Definition, message).about(TablePart::Column(field.name.clone())));
         }
         Ok(Self { field, width, big_endian: options.big_endian, lossy })
     }

@@ -2,7 +2,7 @@
 
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 
-use crate::error::{Error, Kind};
+use crate::error::{Error, Kind, TablePart};
 
 /// What the caller does about an error code.
 #[must_use]
@@ -43,12 +43,23 @@ pub fn kind_of(error: &KafkaError) -> Kind {
     }
 }
 
+/// A setting that librdkafka refuses. Its reason may repeat the value, which may be secret.
+fn setting(doing: &str, name: &str, reason: &str) -> Error {
+    let reason = match reason.contains("Invalid value") {
+        true => "librdkafka does not take this value; its CONFIGURATION.md says which it takes",
+        false => reason,
+    };
+    let option = format!("properties.{name}");
+    Error::new(Kind::Definition, format!("{doing}: '{option}': {reason}"))
+        .about(TablePart::Option(option.into()))
+}
+
 /// An error of the crate, with `doing` in front: `reading topic orders: …`.
 #[must_use]
 pub fn explain(doing: &str, error: &KafkaError) -> Error {
     let kind = kind_of(error);
     let detail = match error {
-        KafkaError::ClientConfig(_, reason, name, _) => format!("properties.{name}: {reason}"),
+        KafkaError::ClientConfig(_, reason, name, _) => return setting(doing, name, reason),
         KafkaError::ClientCreation(reason) => reason.clone(),
         other => other.rdkafka_error_code().map_or_else(|| other.to_string(), |code| code.to_string()),
     };

@@ -9,6 +9,7 @@ mod batch;
 mod errors;
 mod events;
 mod murmur;
+mod policy;
 mod scan;
 mod settings;
 mod topics;
@@ -17,6 +18,7 @@ pub use batch::{BatchConsumer, BatchProducer, MESSAGES_PER_READ, Message, Outgoi
 pub use errors::{explain, kind_of, kind_of_code};
 pub use events::{ClientErrors, GroupContext, GroupEvent};
 pub use murmur::partition_of;
+pub use policy::{cleanup_policy, committed_partitions};
 pub use scan::Scan;
-pub use settings::{Admin, admin, consumer, producer};
-pub use topics::{Topic, check_topic, describe, list_topics, wait_for};
+pub use settings::{Admin, admin, consumer, producer, verify_reader, verify_writer};
+pub use topics::{Topic, brokers, check_topic, describe, list_topics, wait_for};

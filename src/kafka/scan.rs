@@ -1,4 +1,4 @@
-//! Reading topics once, from the beginning to the present end, outside of any consumer group.
+//! Reading topics once, up to the present end, outside of any consumer group.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -40,6 +40,20 @@ impl Scan {
     /// # Errors
     /// Settings that librdkafka refuses, missing rights, no answer (transient).
     pub fn open(client: &KafkaClient, group: &str, topics: &[Topic], errors: ClientErrors) -> Result<Self> {
+        Self::newest(client, group, topics, errors, i64::MAX)
+    }
+
+    /// The same for the newest `count` offsets of each partition alone.
+    ///
+    /// # Errors
+    /// As [`Scan::open`].
+    pub fn newest(
+        client: &KafkaClient,
+        group: &str,
+        topics: &[Topic],
+        errors: ClientErrors,
+        count: i64,
+    ) -> Result<Self> {
         let consumer = super::consumer(client, group, None)
             .create_with_context(GroupContext::new(errors.clone()))
             .map_err(|error| explain(&format!("connecting to {}", client.bootstrap_servers), &error))?;
@@ -47,7 +61,7 @@ impl Scan {
         let mut begin = TopicPartitionList::new();
         for topic in topics {
             for &partition in &topic.partitions {
-                scan.add(&topic.name, partition, &mut begin)?;
+                scan.add(&topic.name, partition, count, &mut begin)?;
             }
         }
         let assigned = scan.consumer.consumer().assign(&begin);
@@ -55,7 +69,7 @@ impl Scan {
         Ok(scan)
     }
 
-    fn add(&mut self, topic: &str, partition: i32, begin: &mut TopicPartitionList) -> Result<()> {
+    fn add(&mut self, topic: &str, partition: i32, count: i64, begin: &mut TopicPartitionList) -> Result<()> {
         let (low, high) =
             self.consumer.consumer().fetch_watermarks(topic, partition, ASK_TIMEOUT).map_err(|error| {
                 explain(&format!("asking for the offsets of {topic}[{partition}]"), &error)
@@ -65,7 +79,7 @@ impl Scan {
         }
         self.consumer.attach(topic, partition)?;
         begin
-            .add_partition_offset(topic, partition, Offset::Offset(low))
+            .add_partition_offset(topic, partition, Offset::Offset(low.max(high.saturating_sub(count))))
             .map_err(|error| explain("assigning partitions", &error))?;
         self.ends.entry(topic.to_owned()).or_default().insert(partition, high);
         Ok(())

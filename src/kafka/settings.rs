@@ -177,11 +177,28 @@ impl ClientContext for AdminContext {
 
 impl ConsumerContext for AdminContext {}
 
-/// A client for questions; what goes wrong in the background lands in `errors`.
+/// Whether librdkafka takes the settings of a table that is read.
 ///
 /// # Errors
-/// A setting that librdkafka refuses.
-pub fn admin(client: &KafkaClient, errors: ClientErrors) -> Result<Admin> {
+/// A setting that it refuses.
+pub fn verify_reader(client: &KafkaClient) -> Result<()> {
+    verify(&consumer(client, "verify", None))
+}
+
+/// Whether librdkafka takes the settings of a table that is written to.
+///
+/// # Errors
+/// A setting that it refuses.
+pub fn verify_writer(client: &KafkaClient) -> Result<()> {
+    verify(&producer(client, "verify"))
+}
+
+fn verify(config: &ClientConfig) -> Result<()> {
+    config.create_native_config().map(drop).map_err(|error| explain("the Kafka client", &error))
+}
+
+/// Settings of a client that asks questions.
+pub(super) fn questions(client: &KafkaClient) -> ClientConfig {
     let mut config = base(client, &[]);
     for (name, value) in &client.settings {
         if !begins_with(name, CONSUMER_ONLY_PREFIXES) && !begins_with(name, PRODUCER_ONLY_PREFIXES) {
@@ -189,6 +206,14 @@ pub fn admin(client: &KafkaClient, errors: ClientErrors) -> Result<Admin> {
         }
     }
     config
+}
+
+/// A client for questions; what goes wrong in the background lands in `errors`.
+///
+/// # Errors
+/// A setting that librdkafka refuses.
+pub fn admin(client: &KafkaClient, errors: ClientErrors) -> Result<Admin> {
+    questions(client)
         .create_with_context(AdminContext(errors))
         .map_err(|error| explain(&format!("connecting to {}", client.bootstrap_servers), &error))
 }

@@ -9,7 +9,7 @@ use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::metadata::MetadataTopic;
 
 use crate::clock::Clock;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result, TablePart};
 
 use super::errors::{explain, kind_of};
 use super::events::ClientErrors;
@@ -58,6 +58,15 @@ pub fn wait_for<T>(
         errors.trouble(&if cause.is_empty() { error.to_string() } else { format!("{error} ({cause})") });
         clock.sleep_blocking(ASK_AGAIN);
     }
+}
+
+/// How many brokers the cluster says it has.
+///
+/// # Errors
+/// Missing rights, no answer (transient).
+pub fn brokers(admin: &Admin) -> Result<usize> {
+    let metadata = ask(admin, None).map_err(|error| explain("asking for the brokers", &error))?;
+    Ok(metadata.brokers().len())
 }
 
 /// One topic; [`Kind::External`] when it does not exist.
@@ -123,4 +132,5 @@ fn refusal(topic: &MetadataTopic) -> Option<Error> {
 
 fn missing(name: &str) -> Error {
     Error::external(format!("topic {name} does not exist; create it, or correct the name in the definition"))
+        .about(TablePart::option("topic"))
 }

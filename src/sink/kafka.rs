@@ -130,9 +130,7 @@ impl Reports {
             return;
         }
         let more = lock(&sink.rounds).end(|ticket, rows| self.acknowledged(ticket, rows));
-        if more
-            && let Err(error) = sink.send_round()
-        {
+        if more && let Err(error) = sink.send_round() {
             self.acks.failed(error);
         }
     }
@@ -165,7 +163,7 @@ impl KafkaTopicSink {
         let admin = kafka::admin(&plan.client, errors.clone())?;
         let go_on = || !environment.stopped();
         let topic = kafka::wait_for(&errors, clock, &go_on, || kafka::check_topic(&admin, &plan.topic))
-            .map_err(|error| error.context(&format!("sink {table}")))?;
+            .map_err(|error| error.in_table(table, &format!("sink {table}")))?;
         let shards = (0..environment.shards).map(ShardId);
         let reports = Reports {
             topic: plan.topic.clone(),

@@ -121,14 +121,14 @@ impl Source {
         let admin = kafka::admin(&plan.client, errors.clone())?;
         let go_on = || !environment.stop.load(Ordering::Relaxed);
         let found = kafka::wait_for(&errors, &clock, &go_on, || topics::resolve(&admin, &plan.topics))
-            .map_err(|error| error.context(&who))?;
+            .map_err(|error| error.in_table(&plan.table, &who))?;
         let member = Member::new(plan, environment.instance.as_deref(), errors.clone(), clock.clone())?;
         let all = topics::partitions(&found);
         let consumer = member.consumer.consumer();
         let stops = kafka::wait_for(&errors, &clock, &go_on, || topics::stops(consumer, &plan.bounded, &all))
-            .map_err(|error| error.context(&who))?;
+            .map_err(|error| error.in_table(&plan.table, &who))?;
         let known = kafka::wait_for(&errors, &clock, &go_on, || known_at_start(plan, &member, &all))
-            .map_err(|error| error.context(&who))?;
+            .map_err(|error| error.in_table(&plan.table, &who))?;
         let topics: Vec<_> = found.into_iter().map(|topic| topic.name).collect();
         member.subscribe(&topics.iter().map(String::as_str).collect::<Vec<_>>())?;
         let now = clock.now();

@@ -6,7 +6,7 @@ use std::time::Duration;
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::topic_partition_list::{Offset, TopicPartitionList};
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result, TablePart};
 use crate::kafka::{self, Admin, GroupContext, Topic, explain};
 use crate::model::TopicPartition;
 use crate::plan::{Bounded, Topics};
@@ -26,7 +26,9 @@ pub fn resolve(admin: &Admin, topics: &Topics) -> Result<Vec<Topic>> {
                 .map_err(|error| Error::new(Kind::Definition, format!("topic-pattern: {error}")))?;
             let found = kafka::list_topics(admin, |name| regex.is_match(name))?;
             if found.is_empty() {
-                return Err(Error::external(format!("no topic matches the pattern {pattern}")));
+                let what =
+                    format!("no topic matches the pattern {pattern}; create one, or correct the pattern");
+                return Err(Error::external(what).about(TablePart::option("topic-pattern")));
             }
             Ok(found)
         }

@@ -1,7 +1,6 @@
 //! The process log: to standard error, as text or as JSON lines.
 
-use std::io::IsTerminal;
-
+use anstream::{AutoStream, ColorChoice};
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::layer;
@@ -37,7 +36,8 @@ pub fn install_log(format: LogFormat, level: &str) -> Result<Problems> {
         .with(problems.clone().with_filter(LevelFilter::WARN));
     let installed = match format {
         LogFormat::Text => {
-            let ansi = std::io::stderr().is_terminal();
+            // A terminal, and NO_COLOR is not set.
+            let ansi = AutoStream::choice(&std::io::stderr()) != ColorChoice::Never;
             let lines = layer().with_writer(std::io::stderr).with_target(false).with_ansi(ansi);
             registry.with(lines.with_filter(filter)).try_init()
         }

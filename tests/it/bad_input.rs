@@ -253,5 +253,9 @@ fn a_taken_port_is_one_clear_line() {
     let environment = [("LOOKASIDE__HTTP__ADDRESS", address.as_str())];
     let mut replica = Replica::start_with(job.folder.path(), "port", &job.definition(), &environment);
     assert_eq!(replica.wait_exit(Duration::from_secs(20)).code(), Some(4), "{}", replica.log_text());
-    assert!(replica.log_text().contains(&address), "{}", replica.log_text());
+    let expected = format!(
+        "error: HTTP address {address} cannot be used: another program uses it; \
+         set http.address (LOOKASIDE__HTTP__ADDRESS) to a free address\n"
+    );
+    assert_eq!(replica.log_text(), expected);
 }

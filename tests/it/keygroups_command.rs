@@ -428,9 +428,9 @@ fn a_dimension_table_that_cannot_be_asked_is_said() {
     let (exit, complaint) = asked(&definition, &["--table", "users"]);
     assert!(exit == 4 && complaint.contains("has no table"), "{complaint}");
     let (exit, complaint) = asked(&definition, &["--table", "user"]);
-    assert!(exit == 2 && complaint.contains("nearest is `users`"), "{complaint}");
+    assert!(exit == 2 && complaint.contains("did you mean `users`?"), "{complaint}");
     let (exit, complaint) = asked(&definition, &["--table", "users", "--column", "nam"]);
-    assert!(exit == 2 && complaint.contains("nearest is `name`"), "{complaint}");
+    assert!(exit == 2 && complaint.contains("did you mean `name`?"), "{complaint}");
     database.run("CREATE TABLE users (id VARCHAR(20), name VARCHAR(20))");
     let (exit, complaint) = asked(&definition, &["--table", "users"]);
     assert!(exit == 4 && complaint.contains("cannot be declared INT"), "{complaint}");

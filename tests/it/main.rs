@@ -71,8 +71,24 @@ mod keygroups;
 mod keygroups_command;
 /// Faults of definitions as a user sees them, and what a valid definition comes to.
 mod definitions;
+/// Broken definitions with their golden messages, through the real binary.
+mod broken;
 /// Commands of the program: streams and exit codes.
 mod commands;
+/// What all commands have in common.
+mod command_line;
+/// Types that formats cannot hold are blamed where they stand.
+mod format_types;
+/// Files and folders that may not be read or written.
+mod no_permission;
+/// What `lookaside init` writes is valid, whatever is asked for.
+mod starters;
+/// Passwords are printed nowhere.
+mod canary;
+/// Pages that are generated from the program are those of the program.
+mod reference;
+/// Every code block of the documentation is run or validated.
+mod docs;
 
 /// The source on the real broker: groups, rebuilds, beginnings, ends.
 mod kafka_source;

@@ -166,7 +166,7 @@ fn what_is_missing_is_named_with_the_nearest_name() {
     assert_says(
         &refused(&bed, &table),
         Kind::External,
-        &["no table", "nearest is `customers_of_shop`", "`table-name`"],
+        &["no table", "did you mean `customers_of_shop`?", "`table-name`"],
     );
 
     let mut column = spec(&bed);
@@ -174,7 +174,7 @@ fn what_is_missing_is_named_with_the_nearest_name() {
     assert_says(
         &refused(&bed, &column),
         Kind::External,
-        &["no column `custmer_name`", "nearest is `customer_name`"],
+        &["no column `custmer_name`", "did you mean `customer_name`?"],
     );
 
     let mut key = spec(&bed);

@@ -484,7 +484,7 @@ fn what_the_table_lacks_is_said_at_start() {
     let named = |name: &'static str, ty: Type| bed.spec(&[("id", Type::Int), (name, ty)], &[0]);
     says(
         &named("custmer_name", Type::STRING),
-        &["table out", "no column `custmer_name`", "nearest is `customer_name`"],
+        &["table out", "no column `custmer_name`", "did you mean `customer_name`?"],
     );
     says(&named("customer_name", Type::Int), &["`customer_name` as varchar(10)", "declare it STRING"]);
     says(&named("double_id", Type::Int), &["generated column"]);
@@ -494,7 +494,7 @@ fn what_the_table_lacks_is_said_at_start() {
     );
     let mut missing = named("customer_name", Type::STRING);
     missing.sink.table.table = "tt".to_owned();
-    says(&missing, &["no table", "nearest is `t`"]);
+    says(&missing, &["no table", "did you mean `t`?"]);
     let mut wrong = named("customer_name", Type::STRING);
     wrong.sink.table.username = Some("nobody".to_owned());
     wrong.sink.table.password = Some(Secret::new(CANARY));

@@ -96,7 +96,7 @@ fn find_column(declared: &[DimensionColumn], table: &str, name: &str) -> Result<
 fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> crate::error::Error {
     let known: Vec<&str> = known.collect();
     let hint = match nearest(name, known.iter().copied()) {
-        Some(near) => format!("; nearest is `{near}`"),
+        Some(near) => format!("; did you mean `{near}`?"),
         None if known.is_empty() => String::new(),
         None => format!("; there is {}", known.join(", ")),
     };

@@ -19,8 +19,8 @@ use crate::config::Fault;
 use crate::error::{Error, Kind};
 use crate::keygroup::{KeyHash, MAX_PARALLELISM_LIMIT};
 
-use super::Exit;
 use super::output::{self, OutputFormat};
+use super::{Exit, exit};
 use placing::{Asked, Contender, Report};
 
 /// Keys that are read when `--limit` is not given: spread is known long before, and so many can
@@ -40,9 +40,12 @@ const EXAMPLES: &str = "Examples:
 A key of one type is the text as it stands; a key of several types is a csv line or a JSON array.
 A composite key that begins with a minus sign goes behind --, or into a JSON array.";
 
+/// What it can end with.
+const CODES: &[Exit] = &[Exit::Ok, Exit::Usage, Exit::Definition, Exit::External, Exit::Data, Exit::Internal];
+
 /// Show key group and shard of keys, the load of each shard, and the settings that spread these keys best.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = format!("{EXAMPLES}\n\n{}", exit::help(CODES)))]
 #[command(group = clap::ArgGroup::new("keys from").required(true).args(["key", "keys", "definition"]))]
 #[command(group = clap::ArgGroup::new("of the definition").args(["source", "table"]))]
 pub(super) struct Args {
@@ -143,9 +146,9 @@ pub(super) fn run(args: &Args, format: OutputFormat) -> Exit {
             Exit::Definition
         }
         Err(Failure::Error(error)) => {
-            output::say(&format!("error: {error}"));
+            let said = output::error(&error, None, format);
             // Nobody waits for a server behind a command that answers once.
-            if error.kind() == Kind::Transient { Exit::External } else { error.kind().into() }
+            if error.kind() == Kind::Transient { Exit::External } else { said }
         }
     }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use csv_core::ReadRecordResult;
 use serde_json::Value as Json;
 
-use crate::error::Result;
+use crate::error::{Result, io_reason};
 use crate::expr::parse_type;
 use crate::format::parse_text;
 use crate::model::{DataType, Datum, RowLayout, Value};
@@ -40,7 +40,8 @@ pub(super) fn read(args: &Args, limit: usize) -> Result<Keys> {
         }
         Some(path) => {
             let name = path.display().to_string();
-            let file = File::open(path).map_err(|error| usage(format!("{name}: {error}")))?;
+            let file = File::open(path)
+                .map_err(|error| usage(format!("{name}: cannot be read: {}", io_reason(&error))))?;
             from_lines(parser, BufReader::new(file), &name, limit)
         }
     }
@@ -54,7 +55,7 @@ fn from_lines(parser: KeyParser, mut lines: impl BufRead, name: &str, limit: usi
         number += 1;
         let place = format!("{name}, line {number}");
         let read = lines.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', &mut line);
-        match read.map_err(|error| usage(format!("{place}: {error}")))? {
+        match read.map_err(|error| usage(format!("{place}: {}", io_reason(&error))))? {
             0 => break,
             bytes if bytes as u64 == LINE_BYTES_MAX && line.last() != Some(&b'\n') => {
                 return Err(usage(format!("{place}: longer than {LINE_BYTES_MAX} bytes; one key per line")));

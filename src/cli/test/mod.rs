@@ -15,27 +15,29 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use crate::config::Fault;
+use crate::error::io_reason;
 
-use super::Exit;
 use super::output::{self as terminal, OutputFormat};
+use super::{Exit, exit};
 use run::{Failure, Shape};
 
-/// Runs golden cases through the real path, without Kafka or a database (or with them: --live)
+/// Run golden cases through the real path, without Kafka or a database (or with them: --live).
 #[derive(Debug, clap::Args)]
+#[command(after_help = exit::help(&[Exit::Ok, Exit::Finding, Exit::Usage, Exit::Definition]))]
 pub(super) struct Args {
-    /// Case files, or folders that are searched for them (a case is a YAML file with `steps`)
+    /// Case files, or folders that are searched for them; a case is a YAML file with `steps`.
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Rewrite expectations that are not met with what one shard and single records give
+    /// Rewrite expectations that are not met with what one shard and single records give.
     #[arg(long, conflicts_with_all = ["shards", "batch"])]
     update: bool,
-    /// Run against the systems that the definition names; topics and tables must be there
+    /// Run against the systems that the definition names; topics and tables must be there.
     #[arg(long, conflicts_with_all = ["update", "shards", "batch"])]
     live: bool,
-    /// Worker shards
+    /// Worker shards.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     shards: u16,
-    /// Records that are read together
+    /// Records that are read together.
     #[arg(long, default_value_t = 1, value_name = "RECORDS")]
     batch: usize,
 }
@@ -82,7 +84,7 @@ pub fn run_file(path: &Path, shape: Shape) -> Verdict {
 fn verdict(path: &Path, run: impl FnOnce(&str) -> Result<Vec<Failure>, Vec<Fault>>) -> Verdict {
     let blame = |error: std::io::Error| {
         let span = crate::config::Span::file(&path.display().to_string());
-        vec![Fault::new(&span, format!("cannot be read: {error}"))]
+        vec![Fault::new(&span, format!("cannot be read: {}", io_reason(&error)))]
     };
     match fs::read_to_string(path).map_err(blame).and_then(|text| run(&text)) {
         Ok(failures) if failures.is_empty() => Verdict::Passed,
@@ -104,7 +106,7 @@ pub(super) fn run(args: &Args, format: OutputFormat) -> Exit {
                 (path, verdict)
             })),
             Err(error) => {
-                terminal::say(&format!("{}: cannot be read: {error}", path.display()));
+                terminal::say(&format!("{}: cannot be read: {}", path.display(), io_reason(&error)));
                 return Exit::Usage;
             }
         }
@@ -117,7 +119,7 @@ pub(super) fn run(args: &Args, format: OutputFormat) -> Exit {
                 *verdict = run_file(path, Shape::PLAIN);
             }
             Err(error) => {
-                terminal::say(&format!("{}: cannot be rewritten: {error}", path.display()));
+                terminal::say(&format!("{}: cannot be rewritten: {}", path.display(), io_reason(&error)));
                 return Exit::Usage;
             }
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::spec::{ConnectorSpec, OptionSpec, Role, Support};
 use super::typed::{Mistake, Typed};
 use super::{CONNECTORS, FORMATS, JOB_OPTIONS, Kind, UNSUPPORTED_CONNECTORS, connector};
-use crate::config::{Entry, Fault, Faults, Span, TableDefinition, Text};
+use crate::config::{Entry, Fault, Faults, Span, TableDefinition, Text, nearest};
 
 /// A table and what it is used as.
 #[derive(Clone, Copy, Debug)]
@@ -20,8 +20,10 @@ pub struct ConnectorUse<'a> {
 /// Checked options of a table or of the job; an option that is absent has its default.
 #[derive(Clone)]
 pub struct TableOptions {
-    specs: Specs,
+    pub(super) specs: Specs,
     span: Span,
+    /// Every name that was written, valid or not.
+    given: Vec<String>,
     written: HashMap<String, (Text, Typed)>,
     /// `properties.*`, the prefix cut, in order.
     pub properties: Vec<(Text, Text)>,
@@ -29,8 +31,9 @@ pub struct TableOptions {
     pub notes: Vec<(String, &'static str)>,
 }
 
+/// Whose options they are.
 #[derive(Clone, Copy)]
-enum Specs {
+pub(super) enum Specs {
     Connector(&'static ConnectorSpec, Role),
     Job,
 }
@@ -110,7 +113,10 @@ pub fn check_table(used: ConnectorUse<'_>, faults: &mut Faults) -> Option<TableO
     let options = read(specs, &table.name, &table.options, faults);
     options.check_formats(faults);
     for spec in connector.options.iter().filter(|spec| spec.required.contains(&role)) {
-        if !table.options.iter().any(|entry| entry.key.written == spec.name) {
+        // A name that is nearly it is reported as a slip.
+        let is_slip = |name: &str| specs.find(name).is_none() && nearest(name, [spec.name]).is_some();
+        let is_it = |name: &String| name == spec.name || is_slip(name);
+        if !options.given.iter().any(is_it) {
             let what = format!("{} has no '{}'", specs.owner(&table.name.written), spec.name);
             faults.add(Fault::new(&table.name.span, what).help(format!("{}: {}", spec.name, spec.doc)));
         }
@@ -149,6 +155,7 @@ fn read(specs: Specs, owner: &Text, entries: &[Entry], faults: &mut Faults) -> T
     let mut options = TableOptions {
         specs,
         span: owner.span.clone(),
+        given: entries.iter().map(|entry| entry.key.written.clone()).collect(),
         written: HashMap::new(),
         properties: Vec::new(),
         notes: Vec::new(),
@@ -185,7 +192,7 @@ fn read(specs: Specs, owner: &Text, entries: &[Entry], faults: &mut Faults) -> T
 
 fn unknown(specs: Specs, owner: &str, key: &Text) -> Fault {
     let name = key.written.as_str();
-    let nearest = crate::config::nearest(name, specs.names().iter().map(String::as_str)).map(str::to_owned);
+    let nearest = nearest(name, specs.names().iter().map(String::as_str)).map(str::to_owned);
     let fault = Fault::new(&key.span, format!("unknown option '{name}' of {owner}"));
     Fault { nearest, ..fault.allowed("", specs.listed()) }
 }
@@ -202,14 +209,15 @@ impl TableOptions {
                 "option '{name}' of {} is for a {of}, and this table is used as {here}",
                 connector.name
             );
-            return faults.add(Fault::new(&key.span, what));
+            return faults.add(Fault::new(&key.span, what).help("leave it out here"));
         }
         match spec.support {
             Support::Noted(why) => self.notes.push((name, why)),
             Support::Refused(why) => faults.add(Fault::new(&key.span, format!("option '{name}': {why}"))),
             Support::Yes if text.is_broken() => {}
             Support::Yes if text.is_missing() => {
-                faults.add(Fault::new(&text.span, format!("option '{name}' has no value")));
+                let fault = Fault::new(&text.span, format!("option '{name}' has no value"));
+                faults.add(fault.help("write it behind the colon, or leave the line out"));
             }
             Support::Yes => match spec.kind.read(text.value()) {
                 Ok(typed) => {
@@ -231,7 +239,7 @@ impl TableOptions {
                     |chosen| format!("'{}'", self.shown(chooser, chosen)),
                 );
                 let what = format!("option '{name}' is for {format}, but '{chooser}' is {chosen}");
-                faults.add(Fault::new(&text.span, what));
+                faults.add(Fault::new(&text.span, what).help("leave it out, or choose that format"));
             }
         }
     }
@@ -246,6 +254,17 @@ impl TableOptions {
     #[must_use]
     pub fn is_written(&self, name: &str) -> bool {
         self.written.contains_key(name)
+    }
+
+    /// Whether the option was written, be it faulty.
+    #[must_use]
+    pub fn is_given(&self, name: &str) -> bool {
+        self.given.iter().any(|given| given == name)
+    }
+
+    /// What was written for the option, if it was and is valid.
+    pub(super) fn as_written(&self, name: &str) -> Option<&Text> {
+        self.written.get(name).map(|(text, _)| text)
     }
 
     /// The option as it was written, for messages.

@@ -289,6 +289,26 @@ pub fn unsupported_value(name: &str, value: &str) -> Option<&'static str> {
     }
 }
 
+/// Settings that take one of a few words.
+const WORDS: &[(&str, &[&str])] = &[
+    ("broker.address.family", &["any", "v4", "v6"]),
+    ("client.dns.lookup", &["use_all_dns_ips", "resolve_canonical_bootstrap_servers_only"]),
+    ("compression.codec", CODECS),
+    ("compression.type", CODECS),
+    ("isolation.level", &["read_committed", "read_uncommitted"]),
+    ("sasl.mechanism", MECHANISMS),
+    ("sasl.mechanisms", MECHANISMS),
+    ("security.protocol", &["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]),
+];
+const CODECS: &[&str] = &["none", "gzip", "snappy", "lz4", "zstd"];
+const MECHANISMS: &[&str] = &["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI"];
+
+/// The words that a setting takes, under librdkafka's name; `None`: it takes others too.
+#[must_use]
+pub fn words(name: &str) -> Option<&'static [&'static str]> {
+    WORDS.iter().find(|(known, _)| *known == name).map(|(_, words)| *words)
+}
+
 /// What is known of the setting `name` (without `properties.`).
 #[must_use]
 pub fn property(name: &str) -> Option<Property> {

@@ -11,63 +11,57 @@ pub const JOB_OPTIONS: &[OptionSpec] = &[
         "parallelism",
         Kind::Integer(1, MAX_PARALLELISM),
         &[],
-        "Worker shards; absent: one per core. Flink: parallelism of the operators.",
-    ),
+        "Worker shards; absent: one per core.",
+    )
+    .flink("parallelism.default"),
     OptionSpec::new(
         "max-parallelism",
         Kind::Integer(1, MAX_PARALLELISM),
         &[],
-        "Key groups; absent: Flink's rule for the parallelism. Flink: pipeline.max-parallelism.",
-    ),
+        "Key groups; absent: Flink's rule for the parallelism.",
+    )
+    .flink("pipeline.max-parallelism"),
     OptionSpec::new(
         "key-hash",
         Kind::Choice(&[Choice::of("flink-sql"), Choice::of("java")]),
         &[],
-        "Hash of keys: Flink's SQL exchange, or DataStream keyBy.",
+        "Hash of keys: that of Flink's SQL exchange, or of DataStream keyBy.",
     )
+    .own()
     .default("flink-sql"),
     OptionSpec::new(
         "state.ttl",
         Kind::Duration(0),
         &[],
-        "Time after which a key without change is forgotten; 0: never. Flink: table.exec.state.ttl.",
+        "Time after which a key without change is forgotten; 0: never.",
     )
+    .flink("table.exec.state.ttl")
     .default("0 s"),
     OptionSpec::new(
         "mini-batch.enabled",
         Kind::Boolean,
         &[],
-        "Only the last change of a key per bundle counts. Flink: table.exec.mini-batch.enabled.",
+        "Only the last change of a key per bundle counts.",
     )
+    .flink("table.exec.mini-batch.enabled")
     .default("false"),
-    OptionSpec::new(
-        "mini-batch.allow-latency",
-        Kind::Duration(0),
-        &[],
-        "Longest time that a bundle waits. Flink: table.exec.mini-batch.allow-latency.",
-    )
-    .default("0 ms"),
-    OptionSpec::new(
-        "mini-batch.size",
-        Kind::Integer(-1, 10_000_000),
-        &[],
-        "Input rows of a bundle. Flink: table.exec.mini-batch.size.",
-    )
-    .default("-1"),
+    OptionSpec::new("mini-batch.allow-latency", Kind::Duration(0), &[], "Longest time that a bundle waits.")
+        .flink("table.exec.mini-batch.allow-latency")
+        .default("0 ms"),
+    OptionSpec::new("mini-batch.size", Kind::Integer(-1, 10_000_000), &[], "Input rows of a bundle.")
+        .flink("table.exec.mini-batch.size")
+        .default("-1"),
     OptionSpec::new(
         "time-zone",
         Kind::Text,
         &[],
-        "Zone of the session: an IANA name, or an offset such as GMT+08:00. Flink: table.local-time-zone.",
+        "Zone of the session: an IANA name, or an offset such as GMT+08:00.",
     )
+    .flink("table.local-time-zone")
     .default("UTC"),
-    OptionSpec::new(
-        "commit.interval",
-        Kind::Duration(1),
-        &[],
-        "Time between commits. Flink: execution.checkpointing.interval.",
-    )
-    .default("1 s"),
+    OptionSpec::new("commit.interval", Kind::Duration(1), &[], "Time between commits.")
+        .flink("execution.checkpointing.interval")
+        .default("1 s"),
     OptionSpec::new(
         "on-error",
         Kind::Choice(&[
@@ -78,5 +72,6 @@ pub const JOB_OPTIONS: &[OptionSpec] = &[
         &[],
         "What a row that cannot be processed does to the job.",
     )
+    .own()
     .default("fail"),
 ];

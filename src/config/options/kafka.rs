@@ -55,6 +55,7 @@ const OPTIONS: &[OptionSpec] = &[
         SOURCE,
         "What a value of zero bytes is: an error, or nothing.",
     )
+    .own()
     .default("error"),
     OptionSpec::new(
         "value.lossy-conversion",
@@ -62,6 +63,7 @@ const OPTIONS: &[OptionSpec] = &[
         SOURCE,
         "When a value must be altered to fit its column: an error, or altered as Flink does.",
     )
+    .own()
     .default("error"),
     OptionSpec::new("scan.startup.mode", STARTUP_MODE, SOURCE, "Where to begin without committed offsets.")
         .default("group-offsets"),

@@ -8,6 +8,7 @@
 mod blackhole;
 mod check;
 pub mod client;
+mod effective;
 mod formats;
 mod job;
 mod kafka;
@@ -18,9 +19,10 @@ mod typed;
 mod upsert_kafka;
 
 pub use check::{ConnectorUse, TableOptions, check_job, check_table};
+pub use effective::EffectiveOption;
 pub use formats::{FORMATS, FormatSpec, UNSUPPORTED_FORMATS};
 pub use job::JOB_OPTIONS;
-pub use spec::{Choice, ConnectorSpec, Kind, OptionSpec, Role, Support};
+pub use spec::{Choice, ConnectorSpec, Flink, Kind, OptionSpec, Role, Support};
 pub use typed::{Typed, unescape};
 
 /// Every connector.

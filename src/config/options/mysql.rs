@@ -44,8 +44,9 @@ const OPTIONS: &[OptionSpec] = &[
         "lookup.enable_hash",
         Kind::Boolean,
         LOOKUP,
-        "Each key is cached by one shard alone; Flink: LOOKUP hint 'shuffle'='true'.",
+        "Each key is cached by one shard alone: memory for more keys, at the price of a hop between shards.",
     )
+    .flink("hint LOOKUP('shuffle'='true')")
     .default("false"),
     OptionSpec::new(
         "lookup.cache",
@@ -88,7 +89,8 @@ const OPTIONS: &[OptionSpec] = &[
         Kind::Duration(1),
         LOOKUP,
         "Time after which a key that had no row is asked for again; absent: as expire-after-write.",
-    ),
+    )
+    .own(),
     OptionSpec::new(
         "lookup.cache.max-rows",
         Kind::Integer(-1, i64::MAX),

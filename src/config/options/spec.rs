@@ -80,6 +80,17 @@ pub enum Support {
     Refused(&'static str),
 }
 
+/// What Flink calls the same thing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flink {
+    /// By the same name.
+    Same,
+    /// By another name.
+    As(&'static str),
+    /// Flink has nothing of the kind.
+    No,
+}
+
 /// One option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OptionSpec {
@@ -97,13 +108,16 @@ pub struct OptionSpec {
     pub required: &'static [Role],
     /// What becomes of it.
     pub support: Support,
+    /// What Flink calls it.
+    pub flink: Flink,
 }
 
 impl OptionSpec {
     /// An option that works.
     #[must_use]
     pub const fn new(name: &'static str, kind: Kind, roles: &'static [Role], doc: &'static str) -> Self {
-        Self { name, kind, default: None, doc, roles, required: &[], support: Support::Yes }
+        let (required, support, flink): (&[Role], _, _) = (&[], Support::Yes, Flink::Same);
+        Self { name, kind, default: None, doc, roles, required, support, flink }
     }
 
     /// An option that is accepted with a note.
@@ -122,6 +136,18 @@ impl OptionSpec {
     #[must_use]
     pub const fn default(self, default: &'static str) -> Self {
         Self { default: Some(default), ..self }
+    }
+
+    /// Flink calls it `name`.
+    #[must_use]
+    pub const fn flink(self, name: &'static str) -> Self {
+        Self { flink: Flink::As(name), ..self }
+    }
+
+    /// Flink has no such option.
+    #[must_use]
+    pub const fn own(self) -> Self {
+        Self { flink: Flink::No, ..self }
     }
 
     /// It must be given wherever it applies.

@@ -57,21 +57,21 @@ const OPTIONS: &[OptionSpec] = &[
         Kind::Choice(&[Choice::of("value"), Choice::of("error")]),
         &[Source],
         "When key and value disagree: the value's copy counts (as in Flink, with a warning), or the job stops.",
-    )
+    ).own()
     .default("value"),
     OptionSpec::new(
         "on-empty-value",
         ON_EMPTY_VALUE,
         &[Source],
         "What a value of zero bytes is: an error, nothing, or a delete.",
-    )
+    ).own()
     .default("error"),
     OptionSpec::new(
         "value.lossy-conversion",
         LOSSY,
         &[Source],
         "When a value must be altered to fit its column: an error, or altered as Flink does.",
-    )
+    ).own()
     .default("error"),
     OptionSpec::new("scan.bounded.mode", BOUNDED_MODE, &[Source], "Where the job ends.").default("unbounded"),
     OptionSpec::new(

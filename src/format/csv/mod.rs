@@ -15,7 +15,7 @@ pub(super) use write::CsvWriter;
 
 use bumpalo::Bump;
 
-use crate::error::{Error, Kind, Reason, Result, RowFault};
+use crate::error::{Error, Kind, Reason, Result, RowFault, TablePart};
 use crate::model::{Datum, Type};
 use crate::plan::CsvOptions;
 
@@ -143,7 +143,8 @@ fn check_types(fields: &[FieldSpec]) -> Result<()> {
         if !fits {
             let name = shown(&field.name);
             let allowed = "csv takes scalars (TIME up to TIME(3)), and ARRAY and ROW of scalars";
-            return Err(Error::new(Kind::Definition, format!("column {name} is {}: {allowed}", field.ty)));
+            let message = format!("column {name} is {}: {allowed}", field.ty);
+            return Err(Error::new(Kind::Definition, message).about(TablePart::Column(field.name.clone())));
         }
     }
     Ok(())

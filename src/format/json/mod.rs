@@ -18,7 +18,7 @@ pub(super) use write::JsonWriter;
 
 use bumpalo::Bump;
 
-use crate::error::{Error, Kind, Reason, Result, RowFault};
+use crate::error::{Error, Kind, Reason, Result, RowFault, TablePart};
 use crate::model::{Datum, Type};
 use crate::plan::{JsonOptions, TimestampFormat};
 
@@ -362,7 +362,7 @@ fn check_types(fields: &[FieldSpec]) -> Result<()> {
                 "column {} is {}: in json the keys of a MAP are CHAR, VARCHAR or STRING",
                 field.name, field.ty
             );
-            Err(Error::new(Kind::Definition, message))
+            Err(Error::new(Kind::Definition, message).about(TablePart::Column(field.name.clone())))
         }
     }
 }

@@ -16,7 +16,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
 
 use crate::clock::Clock;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, io_reason};
 
 use super::Observable;
 use super::assets::{self, ASSETS};
@@ -67,7 +67,7 @@ impl Server {
     pub fn bind(address: SocketAddr) -> Result<Self> {
         let refused = |error: std::io::Error| {
             let remedy = "set http.address (--http, LOOKASIDE__HTTP__ADDRESS) to a free address";
-            Error::external(format!("HTTP address {address} cannot be used: {error}; {remedy}"))
+            Error::external(format!("HTTP address {address} cannot be used: {}; {remedy}", io_reason(&error)))
         };
         let runtime = Builder::new_current_thread()
             .enable_all()

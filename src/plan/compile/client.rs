@@ -1,7 +1,7 @@
 //! `properties.*` to settings of librdkafka.
 
 use crate::config::options::client::{
-    Property, Side, Treatment, property, property_names, unsupported_value,
+    Property, Side, Treatment, property, property_names, unsupported_value, words,
 };
 use crate::config::options::{Role, TableOptions};
 use crate::config::{Fault, TableDefinition, Text};
@@ -129,7 +129,14 @@ fn apply(
         Treatment::Refused(why) | Treatment::Noted(why) => context.note(&table.name.written, &written, why),
         Treatment::As(own) => match unsupported_value(own, value.value()) {
             Some(why) => context.fault(&value.span, format!("'{written}' is '{}'", value.written), why),
-            None => client.set(own, translated(own, value.value())),
+            None => match words(own).filter(|words| !is_one_of(words, value.value())) {
+                Some(words) => {
+                    let what =
+                        format!("'{written}' must be one of the words allowed, not '{}'", value.written);
+                    context.faults.add(Fault::new(&value.span, what).allowed(&value.written, words));
+                }
+                None => client.set(own, translated(own, value.value())),
+            },
         },
         Treatment::AsKibibytes(own) => match value.value().trim().parse::<u64>() {
             Ok(bytes) => client.set(own, (bytes / 1024).max(1).to_string()),
@@ -137,6 +144,10 @@ fn apply(
         },
         Treatment::Jaas => jaas(context, client, value),
     }
+}
+
+fn is_one_of(words: &[&str], value: &str) -> bool {
+    words.iter().any(|word| word.eq_ignore_ascii_case(value.trim()))
 }
 
 /// Values of refused settings that ask for what happens anyway.

@@ -171,7 +171,7 @@ fn file(context: &mut Context, written: Written<'_>, conjunct: &Parsed, conditio
     let Some(compiled) = row.expression(context, text, conjunct) else { return };
     if !matches!(compiled.ty().kind, Type::Boolean | Type::Null) {
         let what = format!("'{conjunct}' is {}, not a condition", compiled.ty().kind);
-        return context.fault(&text.place(conjunct.at()), what, "");
+        return context.fault(&text.place(conjunct.at()), what, "compare it with something, as in `a > 0`");
     }
     let columns = compiled.columns();
     let reads_stream = columns.iter().any(|column| *column < before.len());

@@ -66,13 +66,13 @@ pub(super) fn check_columns(context: &mut Context, schema: &Schema) {
                 "column '{}' is {}, and MySQL keeps at most {DIGITS_MAX} digits",
                 column.name, column.ty.kind
             );
-            context.fault(&column.item.span, what, "");
+            context.fault(&column.item.span, what, format!("declare it with at most {DIGITS_MAX}"));
         }
         let has_no_place = matches!(column.ty.kind, Type::Row(_) | Type::Array(_) | Type::Map(..));
         if has_no_place {
             let what =
                 format!("column '{}' is {}, which a MySQL table cannot hold", column.name, column.ty.kind);
-            context.fault(&column.item.span, what, "");
+            context.fault(&column.item.span, what, "leave it out of 'columns'");
         }
     }
 }
@@ -88,7 +88,7 @@ pub(super) fn cache(context: &mut Context, options: &TableOptions) -> Option<Cac
         for name in [ROWS, WRITE, ACCESS, MISSING, MISSING_TTL] {
             if options.is_written(name) {
                 let what = format!("'{name}' is given, but 'lookup.cache' is not PARTIAL");
-                context.fault(&options.span(name), what, "");
+                context.fault(&options.span(name), what, "set lookup.cache: PARTIAL, or leave it out");
             }
         }
         return legacy_cache(context, options);
@@ -101,7 +101,7 @@ pub(super) fn cache(context: &mut Context, options: &TableOptions) -> Option<Cac
         cache_missing_key: options.boolean(MISSING),
         missing_key_ttl: options.duration(MISSING_TTL),
     };
-    if cache.max_rows.is_none() && cache.expire_after_write.is_none() && cache.expire_after_access.is_none() {
+    if ![ROWS, WRITE, ACCESS].iter().any(|bound| options.is_given(bound)) {
         let help = format!("give at least one of '{ROWS}', '{WRITE}' and '{ACCESS}'");
         context.fault(
             &options.span("lookup.cache"),
@@ -113,7 +113,7 @@ pub(super) fn cache(context: &mut Context, options: &TableOptions) -> Option<Cac
         context.fault(
             &options.span(MISSING_TTL),
             format!("'{MISSING_TTL}' is given, but '{MISSING}' is false"),
-            "",
+            "leave one of them out",
         );
     }
     Some(cache)
@@ -130,7 +130,7 @@ fn legacy_cache(context: &mut Context, options: &TableOptions) -> Option<CachePl
                 context.fault(
                     &options.span(MISSING),
                     format!("'{MISSING}' is given without '{ROWS}' and '{TTL}'"),
-                    "",
+                    "give all three, or none",
                 );
             }
             return None;

@@ -38,13 +38,21 @@ impl KeyColumns {
         if !prefix.is_empty() {
             let span = options.span("key.fields-prefix");
             if value_includes_key {
-                context.fault(&span, "'key.fields-prefix' needs value.fields-include EXCEPT_KEY", "");
+                context.fault(
+                    &span,
+                    "'key.fields-prefix' needs value.fields-include EXCEPT_KEY",
+                    "set that, or leave the prefix out",
+                );
             }
             for column in columns.iter().filter_map(|i| schema.columns.get(*i)) {
                 if !column.name.starts_with(&prefix) {
                     let what =
                         format!("key column '{}' does not begin with the prefix '{shown}'", column.name);
-                    context.fault(&span, what, "");
+                    context.fault(
+                        &span,
+                        what,
+                        "name the column with the prefix, which its name in the record key lacks",
+                    );
                 }
             }
         }
@@ -137,7 +145,11 @@ fn csv(context: &mut Context, options: &TableOptions, option: &dyn Fn(&str) -> S
 
 fn exclusive(context: &mut Context, options: &TableOptions, both: bool, [first, second]: [&str; 2]) {
     if both {
-        context.fault(&options.span(second), format!("'{first}' and '{second}' exclude each other"), "");
+        context.fault(
+            &options.span(second),
+            format!("'{first}' and '{second}' exclude each other"),
+            "leave one of them out",
+        );
     }
 }
 
@@ -156,12 +168,14 @@ pub(super) fn check_types(
         let Some(format) = format else { continue };
         if matches!(format, Format::Raw(_)) && columns.len() != 1 {
             let wrong = format!("format raw holds one column, and the record {what} has {}", columns.len());
-            context.fault(&schema.span, wrong, "");
+            let help = "choose json or csv, or declare one column there";
+            context.fault(&schema.span, wrong, help);
         }
         for column in columns.iter().filter_map(|i| schema.columns.get(*i)) {
             if let Some(why) = unfit(format, &column.ty) {
                 let wrong = format!("column '{}' is {}, which {why}", column.name, column.ty.kind);
-                context.fault(&column.item.span, wrong, "");
+                let help = "choose another format, declare another type, or leave the column out";
+                context.fault(&column.item.span, wrong, help);
             }
         }
     }

@@ -99,7 +99,7 @@ fn mini_batch(context: &mut Context, options: &crate::config::options::TableOpti
         for name in ["mini-batch.allow-latency", "mini-batch.size"] {
             if options.is_written(name) {
                 let what = format!("'{name}' is given, but mini-batch.enabled is not true");
-                context.fault(&options.span(name), what, "");
+                context.fault(&options.span(name), what, "set mini-batch.enabled: true, or leave it out");
             }
         }
         return None;
@@ -108,7 +108,7 @@ fn mini_batch(context: &mut Context, options: &crate::config::options::TableOpti
     let size = options.integer("mini-batch.size").and_then(|size| usize::try_from(size).ok()).unwrap_or(0);
     if latency.is_zero() || size == 0 {
         let what = "mini-batch.enabled needs mini-batch.allow-latency and mini-batch.size, both above 0";
-        context.fault(&options.span("mini-batch.enabled"), what, "");
+        context.fault(&options.span("mini-batch.enabled"), what, "give both, or leave all three out");
     }
     Some(MiniBatch { latency, size })
 }

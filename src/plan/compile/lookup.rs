@@ -78,7 +78,7 @@ pub(super) fn resolve_all<'a>(
     let steps = definition.pipeline.lookups.iter();
     if LOOKUPS_MAX < steps.len() {
         let what = format!("'pipeline' has {} lookups, limit {LOOKUPS_MAX}", steps.len());
-        context.fault(&definition.pipeline.span, what, "");
+        context.fault(&definition.pipeline.span, what, "split the job in two");
         return None;
     }
     let tables: Vec<Option<Resolved<'_>>> = steps.map(|step| resolve(context, definition, step)).collect();
@@ -102,7 +102,11 @@ fn resolve<'a>(
     let table = context.table(definition, &step.table, Role::Dimension)?;
     let options = context.options(table, Role::Dimension);
     if table.columns.is_none() {
-        context.fault(&table.name.span, format!("table '{}' has no 'columns'", table.name.written), "");
+        context.fault(
+            &table.name.span,
+            format!("table '{}' has no 'columns'", table.name.written),
+            "list them as in CREATE TABLE: `columns: [id INT, name STRING]`",
+        );
     }
     let schema = Schema::read(context, table);
     if let Some(schema) = &schema {

@@ -67,7 +67,7 @@ impl Schema {
         if COLUMNS_MAX < items.len() {
             let what =
                 format!("table '{}' has {} columns, limit {COLUMNS_MAX}", table.name.written, items.len());
-            context.fault(&table.name.span, what, "");
+            context.fault(&table.name.span, what, "leave out what nothing reads");
         }
         for text in items.iter().take(COLUMNS_MAX) {
             match parse_item(text) {
@@ -87,7 +87,7 @@ impl Schema {
     fn add(&mut self, context: &mut Context, item: &Text, column: Column) {
         if let Some(first) = self.columns.iter().find(|known| known.name == column.name) {
             let what = format!("column '{}' is declared twice, first at {}", column.name, first.item.span);
-            return context.fault(&item.span, what, "");
+            return context.fault(&item.span, what, "leave one out, or give it another name");
         }
         let (ty, kind) = match column.kind {
             ColumnKind::Physical(ty) => {
@@ -111,7 +111,7 @@ impl Schema {
     fn add_key(&mut self, context: &mut Context, item: &Text, names: Vec<String>) {
         if !self.key_names.is_empty() {
             let what = format!("a second PRIMARY KEY, the first is at {}", self.key_span);
-            return context.fault(&item.span, what, "");
+            return context.fault(&item.span, what, "a table has one: name all its columns in it");
         }
         self.key_span = item.span.clone();
         self.key_names = names.into_iter().map(|name| (name, item.span.clone())).collect();
@@ -126,10 +126,15 @@ impl Schema {
             let found = self.columns.iter().position(|column| column.name == name);
             match found {
                 Some(i) if self.primary_key.contains(&i) => {
-                    context.fault(&span, format!("PRIMARY KEY names column '{name}' twice"), "");
+                    context.fault(&span, format!("PRIMARY KEY names column '{name}' twice"), "name it once");
                 }
                 Some(i) if !matches!(self.columns[i].kind, SchemaKind::Physical(_)) => {
-                    context.fault(&span, format!("PRIMARY KEY column '{name}' is not a physical column"), "");
+                    let what = format!("PRIMARY KEY column '{name}' is not a physical column");
+                    context.fault(
+                        &span,
+                        what,
+                        "a key column stands in the record or table: declare it as `name TYPE`",
+                    );
                 }
                 Some(i) if self.columns[i].ty.kind.is_nested() => {
                     let what = format!("PRIMARY KEY column '{name}' is {}", self.columns[i].ty.kind);

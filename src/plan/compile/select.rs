@@ -70,7 +70,7 @@ fn add(context: &mut Context, item: &Text, row: &Joined, selected: &mut Vec<Sele
     };
     if matches!(value.ty().kind, Type::IntervalMonths | Type::IntervalMillis) {
         let what = format!("'{name}' is {}, which no column can hold", value.ty().kind);
-        return context.fault(&item.span, what, "");
+        return context.fault(&item.span, what, "give it a type: CAST(… AS type)");
     }
     if let Some(column) = value.columns().into_iter().find(|column| row.is_processing_time(*column)) {
         let what = format!("'{}' is the processing time, which has no value of its own", row.name(column));

@@ -114,7 +114,7 @@ fn check_metadata(context: &mut Context, sink: &SinkTable<'_>) {
             context.fault(
                 &column.item.span,
                 format!("column '{name}': a {} table has no metadata", sink.connector()),
-                "",
+                "declare it as `name TYPE`, and fill it in 'select'",
             );
             continue;
         }
@@ -244,7 +244,7 @@ fn buffer(context: &mut Context, options: &TableOptions) -> Option<Option<(usize
         (0, false) | (_, true) => {
             let span = options.span(if rows == 0 { INTERVAL } else { ROWS });
             let what = format!("'{ROWS}' and '{INTERVAL}' must both be above 0, or both be off");
-            context.fault(&span, what, "");
+            context.fault(&span, what, "give both, or neither");
             None
         }
         (rows, false) => Some(Some((rows, interval))),

@@ -39,7 +39,11 @@ pub(super) fn key_columns(
         (format, _) => {
             let (given, lacks) =
                 if format { ("key.format", "key.fields") } else { ("key.fields", "key.format") };
-            context.fault(&options.span(given), format!("'{given}' is given without '{lacks}'"), "");
+            context.fault(
+                &options.span(given),
+                format!("'{given}' is given without '{lacks}'"),
+                "give both, or neither",
+            );
             return None;
         }
     }
@@ -204,7 +208,7 @@ fn companions(context: &mut Context, options: &TableOptions, group: &str, mode: 
         let mode_option = format!("{group}.mode");
         if mode == owner && !options.is_written(&option) {
             let what = format!("'{mode_option}' is '{mode}' and needs '{option}'");
-            context.fault(&options.span(&mode_option), what, "");
+            context.fault(&options.span(&mode_option), what, "give it, or choose another mode");
         }
         if mode != owner && options.is_written(&option) {
             let what = format!("'{option}' is given, but '{mode_option}' is '{mode}'");
@@ -213,7 +217,11 @@ fn companions(context: &mut Context, options: &TableOptions, group: &str, mode: 
     }
     let specific = format!("{group}.specific-offsets");
     if mode == "specific-offsets" && options.text("topic").is_some_and(|topic| topic.contains(';')) {
-        context.fault(&options.span(&specific), "offsets by partition need a single topic", "");
+        context.fault(
+            &options.span(&specific),
+            "offsets by partition need a single topic",
+            "name one topic, or choose another mode",
+        );
     }
     (context.faults.len() == before).then_some(())
 }

@@ -55,7 +55,11 @@ pub(super) fn resolve(
     let table = context.table(definition, &from.table, Role::Source)?;
     let options = context.options(table, Role::Source);
     if table.columns.is_none() {
-        context.fault(&table.name.span, format!("table '{}' has no 'columns'", table.name.written), "");
+        context.fault(
+            &table.name.span,
+            format!("table '{}' has no 'columns'", table.name.written),
+            "list them as in CREATE TABLE: `columns: [id INT, name STRING]`",
+        );
     }
     let schema = Schema::read(context, table);
     let (mut schema, options) = (schema?, options?);

@@ -29,7 +29,12 @@ pub(super) fn of_source(
         (false, false) => {
             // A topic that was given and is faulty is reported already.
             if !table.options.iter().any(|entry| entry.key.written.starts_with("topic")) {
-                context.fault(&table.name.span, format!("table '{}' has no 'topic'", table.name.written), "");
+                let what = format!("table '{}' has no 'topic'", table.name.written);
+                context.fault(
+                    &table.name.span,
+                    what,
+                    "give 'topic', or 'topic-pattern' with a regular expression",
+                );
             }
             return None;
         }
@@ -51,13 +56,14 @@ pub(super) fn of_sink(
 ) -> Option<String> {
     let Some(topic) = options.text("topic") else {
         if !table.options.iter().any(|entry| entry.key.written == "topic") {
-            context.fault(&table.name.span, format!("table '{}' has no 'topic'", table.name.written), "");
+            let what = format!("table '{}' has no 'topic'", table.name.written);
+            context.fault(&table.name.span, what, "topic: the name of the Kafka topic");
         }
         return None;
     };
     let topic = topic.trim().trim_end_matches(';');
     if topic.contains(';') {
-        context.fault(&options.span("topic"), "a sink writes to one topic", "");
+        context.fault(&options.span("topic"), "a sink writes to one topic", "name one");
         return None;
     }
     if !is_legal(topic) {

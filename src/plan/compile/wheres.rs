@@ -40,7 +40,7 @@ pub(super) fn compile(
         let Some(compiled) = row.expression(context, text, &conjunct) else { continue };
         if !matches!(compiled.ty().kind, Type::Boolean | Type::Null) {
             let what = format!("'{conjunct}' is {}, not a condition", compiled.ty().kind);
-            context.fault(&text.place(conjunct.at()), what, "");
+            context.fault(&text.place(conjunct.at()), what, "compare it with something, as in `a > 0`");
             continue;
         }
         let columns = compiled.columns();

@@ -10,6 +10,7 @@
 //! find the deleted row gone. (Flink sends upserts first and loses the row.)
 
 mod buffer;
+mod privileges;
 mod rows;
 mod statements;
 mod task;
@@ -21,8 +22,8 @@ use std::time::Duration;
 
 use crate::clock::Clock;
 use crate::db::compatibility::writable;
-use crate::db::{Connections, LiveTable, time_zone, wait_for};
-use crate::error::{Error, Kind, Result};
+use crate::db::{Connections, Databases, LiveTable, time_zone, wait_for};
+use crate::error::{Error, Kind, Result, TablePart};
 use crate::model::{DataType, RowLayout, ShardId};
 use crate::plan::{MysqlSink, Plan, SinkPlan};
 
@@ -96,7 +97,7 @@ impl MysqlTableSink {
         let go_on = || !environment.stopped();
         let connections = environment.databases.get(&spec.sink.table);
         let opening = wait_for(&environment.clock, &go_on, async || {
-            Self::open_once(spec, &connections, environment).await
+            Self::open_once(spec, &connections, &environment.clock, &environment.counts).await
         });
         let sink = environment.runtime.block_on(opening)?;
         for note in &sink.notes {
@@ -108,7 +109,8 @@ impl MysqlTableSink {
     async fn open_once(
         spec: &MysqlSinkSpec,
         connections: &Arc<Connections>,
-        environment: &Environment,
+        clock: &Clock,
+        counts: &Arc<SinkCounts>,
     ) -> Result<Self> {
         let zone = time_zone(&spec.time_zone)
             .ok_or_else(|| Error::new(Kind::Definition, format!("unknown time-zone {}", spec.time_zone)))?;
@@ -121,8 +123,8 @@ impl MysqlTableSink {
         let shared = Shared {
             table: spec.table.clone(),
             connections: Arc::clone(connections),
-            clock: environment.clock.clone(),
-            counts: Arc::clone(&environment.counts),
+            clock: clock.clone(),
+            counts: Arc::clone(counts),
             columns,
             statements,
             flush_rows: spec.sink.flush_rows,
@@ -130,6 +132,17 @@ impl MysqlTableSink {
             max_retries: spec.sink.max_retries,
         };
         Ok(Self { shared: Arc::new(shared), notes })
+    }
+
+    /// Tries what [`MysqlTableSink::open`] needs, and the rights to write, without writing: what is said at start.
+    ///
+    /// # Errors
+    /// As [`MysqlTableSink::open`]; [`Kind::Transient`] when the server is unreachable.
+    pub async fn check(spec: &MysqlSinkSpec, databases: &Databases, clock: &Clock) -> Result<Vec<String>> {
+        let connections = databases.get(&spec.sink.table);
+        let sink = Self::open_once(spec, &connections, clock, &Arc::default()).await?;
+        privileges::check(spec, &connections).await?;
+        Ok(sink.notes)
     }
 
     /// What was said at start: other unique indexes, keys whose collation takes different texts for one.
@@ -176,10 +189,11 @@ fn check_key(live: &LiveTable<'_>, spec: &MysqlSinkSpec) -> Result<Vec<String>> 
     };
     if !live.info.indexes.iter().any(|index| same(&index)) {
         let names = key.join(", ");
-        return Err(live.refusal(&format!(
+        let what = format!(
             "has no PRIMARY KEY or UNIQUE index on exactly ({names}), so rows would pile up instead of being \
              replaced; create one, or declare the key that the table has"
-        )));
+        );
+        return Err(live.refusal(&what).about(TablePart::PrimaryKey));
     }
     let mut notes = Vec::new();
     for index in live.info.indexes.iter().filter(|index| index.unique && !same(index)) {
@@ -215,9 +229,10 @@ fn written_column<'a>(
 ) -> Result<&'a crate::db::catalog::ColumnInfo> {
     let column = live.typed_column(name, ty, writable)?;
     if column.generated {
-        return Err(live.refusal(&format!(
+        let what = format!(
             "has column `{name}` as a generated column, which cannot be written; leave it out of `columns`"
-        )));
+        );
+        return Err(live.refusal(&what).about(TablePart::Column(name.clone())));
     }
     Ok(column)
 }

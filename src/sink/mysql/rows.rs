@@ -13,7 +13,7 @@ use sqlx::query::Query;
 use crate::db::catalog::ColumnInfo;
 use crate::db::compatibility::Family;
 use crate::db::{Bind, KeyColumn, LiveTable, Part, temporal, zoned_instant};
-use crate::error::Result;
+use crate::error::{Result, TablePart};
 use crate::model::{Datum, RowLayout, Timestamp, Type};
 
 use super::{MysqlSinkSpec, layout_of, written_column};
@@ -189,13 +189,15 @@ fn key_column(
     let (name, ty) = declared;
     let column = live.typed_column(name, ty, crate::db::compatibility::writable)?;
     if loses_digits(column, &ty.kind) {
-        return Err(live.refusal(&format!(
+        let what = format!(
             "has key column `{name}` as {}, which cannot tell all values of {} apart; declare it as in the database",
             column.column_type, ty.kind
-        )));
+        );
+        return Err(live.refusal(&what).about(TablePart::Column(name.clone())));
     }
-    KeyColumn::new(column, &ty.kind, zone)
-        .map_err(|why| live.refusal(&format!("has key column `{name}`: {why}")))
+    KeyColumn::new(column, &ty.kind, zone).map_err(|why| {
+        live.refusal(&format!("has key column `{name}`: {why}")).about(TablePart::Column(name.clone()))
+    })
 }
 
 fn loses_digits(column: &ColumnInfo, declared: &Type) -> bool {
