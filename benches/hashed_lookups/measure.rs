@@ -158,6 +158,7 @@ impl<'a> Replica<'a> {
                 key: Some(Slice::append(&mut batch.arena, key.as_bytes())),
                 value: Some(Slice::append(&mut batch.arena, value.as_bytes())),
                 routed_key: Slice::append(&mut batch.arena, to.key.of(&routed)),
+                group: to.group,
                 silent: false,
                 headers: None,
             });
