@@ -5,9 +5,10 @@ use std::sync::Arc;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::clock::Clock;
+use crate::config::EffectiveDefinition;
 use crate::config::settings::Settings;
 use crate::error::{Error, Result};
-use crate::http::{Server, Watch, serve};
+use crate::http::{Server, Showing, Watch};
 use crate::plan::Plan;
 use crate::runtime::{Environment, Job, Shutdown};
 use crate::telemetry::install_log;
@@ -17,7 +18,7 @@ use super::output::{self, OutputFormat};
 use super::settings::SettingsArgs;
 use super::{Exit, exit};
 
-/// Threads of the I/O runtime: statements and HTTP wait more than they compute.
+/// Threads of the I/O runtime: statements wait more than they compute.
 const IO_THREADS: usize = 2;
 
 /// Run a definition until its input ends, it is asked to stop, or something fails.
@@ -53,18 +54,19 @@ pub(super) fn run(args: &Args, format: OutputFormat) -> Exit {
             return Exit::Definition;
         }
     };
-    match run_job(&settings, loaded.plan.clone()) {
+    let definition = EffectiveDefinition::new(&loaded.definition).to_yaml();
+    match run_job(&settings, loaded.plan.clone(), definition) {
         Ok(()) => Exit::Ok,
         Err(error) => output::error(&error, loaded.place(&error).as_ref(), format),
     }
 }
 
-fn run_job(settings: &Settings, plan: Plan) -> Result<()> {
-    install_log(settings.log.format, &settings.log.level)?;
+fn run_job(settings: &Settings, plan: Plan, definition: String) -> Result<()> {
+    let problems = install_log(settings.log.format, &settings.log.level)?;
     let shutdown = Shutdown::on_signals()?;
+    let server = Server::bind(settings.http.address)?;
+    tracing::info!("the page is at http://{}/, with /metrics, /livez and /readyz", server.address());
     let io = io_runtime()?;
-    let server = io.block_on(Server::bind(&settings.http.address.to_string()))?;
-    tracing::info!(address = %server.address(), "serving /metrics, /livez, /readyz and /api/v1/status");
     let environment = Environment {
         clock: Clock::system(),
         runtime: io.handle().clone(),
@@ -73,10 +75,16 @@ fn run_job(settings: &Settings, plan: Plan) -> Result<()> {
         shutdown,
     };
     let job = Arc::new(Job::new(plan, environment)?);
-    let watch = Arc::new(Watch::new(Arc::clone(&job), Clock::system()));
+    let stall_timeout = settings.health.stall_timeout;
+    let showing = Showing { definition, problems: problems.clone(), stall_timeout };
+    let watch = Arc::new(Watch::new(Arc::clone(&job), Clock::system(), showing));
     // The server answers until the process ends: probes still ask while the job drains.
-    io.spawn(serve(server, watch, std::future::pending()));
+    let serving = server.start(watch)?;
     let outcome = job.run();
+    if let Err(error) = &outcome {
+        problems.end(&error.to_string());
+    }
+    serving.finish();
     io.shutdown_background();
     outcome
 }

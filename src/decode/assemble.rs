@@ -212,7 +212,7 @@ impl Assembly {
     fn is_key_of(&self, physical: &[Datum<'_>], routed: &[u8]) -> bool {
         match *self.key_columns {
             [column] => match physical.get(column) {
-                Some(&Datum::Int(key)) => self.key_layout.get(routed, 0) == Datum::Int(key),
+                Some(&Datum::Int(key)) => self.key_layout.is_integer(routed, key),
                 _ => false,
             },
             _ => false,

@@ -72,13 +72,29 @@ fn number_of(word: u64, count: usize) -> u64 {
     fours.wrapping_mul(10_000).wrapping_add(fours >> 32) & 0xFFFF_FFFF
 }
 
-/// The number of up to 8 digits that `text` begins with, and how many there are; with 8 of them more may follow.
-/// `None` if there is none, or if the text is too short for a word.
+/// The word that begins at `at`. Where the text ends within it, the rest is zero bytes. `None` at the end, and for a
+/// text that is shorter than a word.
 #[inline]
-pub(super) fn number_in_front(text: &[u8]) -> Option<(i64, usize)> {
-    let word = u64::from_le_bytes(*text.first_chunk()?);
+fn word_at(text: &[u8], at: usize) -> Option<u64> {
+    match text.get(at..)?.first_chunk() {
+        Some(word) => Some(u64::from_le_bytes(*word)),
+        None => {
+            let missing = (at + DIGITS).checked_sub(text.len()).filter(|missing| *missing < DIGITS)?;
+            Some(u64::from_le_bytes(*text.last_chunk()?) >> (8 * missing as u32))
+        }
+    }
+}
+
+/// The number of up to 8 digits that begins at `at`, and how many there are; with 8 of them more may follow.
+/// `None` if there is none, or if the text is shorter than a word.
+#[inline]
+pub(super) fn number_at(text: &[u8], at: usize) -> Option<(i64, usize)> {
+    let word = word_at(text, at)?;
     let count = digits_in_front(word);
-    (count > 0).then(|| (number_of(word, count) as i64, count))
+    if count == 0 {
+        return None;
+    }
+    Some((number_of(word, count) as i64, count))
 }
 
 /// Eight digits as text, zeros in front, of a number below [`EIGHT_DIGITS`].
@@ -123,11 +139,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn numbers_in_front_are_read_as_by_the_standard_library(text in "[0-9]{0,10}", behind in ".{0,8}") {
-            let all = format!("{text}{behind}        ");
-            let digits = all.bytes().take_while(u8::is_ascii_digit).count().min(DIGITS);
-            let expected = all[..digits].parse::<i64>().ok();
-            prop_assert_eq!(number_in_front(all.as_bytes()), expected.map(|value| (value, digits)));
+        fn numbers_are_read_as_by_the_standard_library(before in "[a-z1]{0,9}", text in "[0-9]{0,10}", behind in ".{0,8}") {
+            let all = format!("{before}{text}{behind}");
+            let digits = all[before.len()..].bytes().take_while(u8::is_ascii_digit).count().min(DIGITS);
+            let expected = all[before.len()..before.len() + digits].parse::<i64>().ok();
+            let expected = expected.filter(|_| all.len() >= DIGITS).map(|value| (value, digits));
+            prop_assert_eq!(number_at(all.as_bytes(), before.len()), expected);
         }
 
         #[test]

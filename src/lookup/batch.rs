@@ -7,7 +7,7 @@ use bumpalo::Bump;
 use crate::error::RowFault;
 use crate::model::Slice;
 
-use super::Outcome;
+use super::{Answer, Outcome};
 
 /// A dimension row of a joined row: an answer of the batch, a row of it, and the batch's copy of its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,13 +22,16 @@ impl DimensionRef {
     pub(super) const PADDED: Self = Self { answer: u32::MAX, row: 0, copy: Slice::EMPTY };
 }
 
-/// An answer with the batch's copies of its rows. An entry of the cache was fetched from memory to be looked
-/// at; copied then, its rows stand in a row when they are read again.
+/// What the batch knows of one key. An entry of the cache was fetched from memory to be looked at; its rows are
+/// copied then, so they stand in a row when they are read again.
 #[derive(Debug)]
-pub(super) struct Answered {
-    pub outcome: Outcome,
-    /// Position of its first row among the copies.
-    first: u32,
+pub(super) enum Answered {
+    /// Nothing yet.
+    Waiting,
+    /// Its rows: where their copies begin, and how many there are.
+    Rows { first: u32, count: u32, kept: Option<Arc<Answer>> },
+    /// It cannot be answered.
+    Failed(Arc<RowFault>),
 }
 
 /// What a row waits for at the current step.
@@ -54,6 +57,8 @@ pub(super) struct Row {
 #[derive(Debug, Default)]
 pub struct JoinBatch {
     pub(super) id: u64,
+    /// Whether answers are kept beside the copies of their rows: for sinks that are sent old rows again.
+    pub(super) keeps: bool,
     /// Number of lookups in all, and of those that the rows have been through.
     pub(super) steps: usize,
     pub(super) step: usize,
@@ -101,14 +106,11 @@ impl JoinBatch {
             *place = match row.asked {
                 Asked::Nothing if pads => DimensionRef::PADDED,
                 Asked::Answer(number) => match answers.get(number as usize) {
-                    Some(Answered { outcome: Outcome::Rows(answer), first }) => match answer.rows.len() {
-                        1 => {
-                            let copy = copies.get(*first as usize).copied().unwrap_or_default();
-                            DimensionRef { answer: number, row: 0, copy }
-                        }
-                        0 if pads => DimensionRef::PADDED,
-                        _ => return false,
-                    },
+                    Some(Answered::Rows { first, count: 1, .. }) => {
+                        let copy = copies.get(*first as usize).copied().unwrap_or_default();
+                        DimensionRef { answer: number, row: 0, copy }
+                    }
+                    Some(Answered::Rows { count: 0, .. }) if pads => DimensionRef::PADDED,
                     _ => return false,
                 },
                 Asked::Nothing | Asked::Faulty => return false,
@@ -123,39 +125,54 @@ impl JoinBatch {
         self.step == self.steps
     }
 
-    /// Adds what is known of the next key that the batch asks for.
-    pub(super) fn add_answer(&mut self, outcome: Outcome) {
-        self.waiting += usize::from(matches!(outcome, Outcome::Waiting));
-        let first = self.copy_rows(&outcome);
-        self.answers.push(Answered { outcome, first });
+    /// The next key that the batch asks for has this answer.
+    pub(super) fn add_answer(&mut self, answer: &Arc<Answer>) {
+        let answered = self.copy(answer);
+        self.answers.push(answered);
     }
 
-    fn copy_rows(&mut self, outcome: &Outcome) -> u32 {
+    /// The next key that the batch asks for is under way.
+    pub(super) fn add_waiting(&mut self) {
+        self.waiting += 1;
+        self.answers.push(Answered::Waiting);
+    }
+
+    fn copy(&mut self, answer: &Arc<Answer>) -> Answered {
         let first = u32::try_from(self.copies.len()).unwrap_or(u32::MAX);
-        if let Outcome::Rows(answer) = outcome {
-            let copied = &mut self.copied;
-            self.copies.extend(answer.rows.iter().map(|row| Slice::append(copied, row)));
-        }
-        first
+        let copied = &mut self.copied;
+        self.copies.extend(answer.rows.iter().map(|row| Slice::append(copied, row)));
+        let count = u32::try_from(answer.rows.len()).unwrap_or(u32::MAX);
+        Answered::Rows { first, count, kept: self.keeps.then(|| Arc::clone(answer)) }
     }
 
     /// Notes an answer.
     pub fn resolve(&mut self, number: u32, outcome: Outcome) {
-        let waits = |answer: &Answered| matches!(answer.outcome, Outcome::Waiting);
-        if self.answers.get(number as usize).is_some_and(waits) {
-            let first = self.copy_rows(&outcome);
-            self.waiting -= 1;
-            if let Some(answer) = self.answers.get_mut(number as usize) {
-                *answer = Answered { outcome, first };
-            }
+        if !matches!(self.answers.get(number as usize), Some(Answered::Waiting)) {
+            return;
+        }
+        let answered = match outcome {
+            Outcome::Waiting => return,
+            Outcome::Rows(answer) => self.copy(&answer),
+            Outcome::Failed(fault) => Answered::Failed(fault),
+        };
+        self.waiting -= 1;
+        if let Some(waiting) = self.answers.get_mut(number as usize) {
+            *waiting = answered;
         }
     }
 
     /// Row `row` of an answer.
-    pub(super) fn reference(&self, answer: u32, row: usize) -> DimensionRef {
-        let first = self.answers.get(answer as usize).map_or(0, |answer| answer.first as usize);
-        let copy = self.copies.get(first + row).copied().unwrap_or_default();
-        DimensionRef { answer, row: u32::try_from(row).unwrap_or(u32::MAX), copy }
+    pub(super) fn reference(&self, answer: u32, row: u32) -> DimensionRef {
+        let copy = match self.answers.get(answer as usize) {
+            Some(Answered::Rows { first, .. }) => self.copies.get((first + row) as usize).copied(),
+            _ => None,
+        };
+        DimensionRef { answer, row, copy: copy.unwrap_or_default() }
+    }
+
+    /// Row `row` of an answer, packed.
+    pub(super) fn answer_row(&self, answer: u32, row: u32) -> &[u8] {
+        self.reference(answer, row).copy.of(&self.copied)
     }
 
     /// Whether an answer is missing.
@@ -189,12 +206,13 @@ impl JoinBatch {
         self.dimensions.get(start..start + self.step).unwrap_or_default()
     }
 
-    /// The packed dimension row; `None` where LEFT pads.
+    /// The packed dimension row, shared with the cache; `None` where LEFT pads, and if the batch does not keep
+    /// its answers.
     #[must_use]
     pub fn dimension(&self, at: DimensionRef) -> Option<&Arc<[u8]>> {
-        match &self.answers.get(at.answer as usize)?.outcome {
-            Outcome::Rows(answer) => answer.rows.get(at.row as usize),
-            Outcome::Waiting | Outcome::Failed(_) => None,
+        match self.answers.get(at.answer as usize)? {
+            Answered::Rows { kept, .. } => kept.as_ref()?.rows.get(at.row as usize),
+            Answered::Waiting | Answered::Failed(_) => None,
         }
     }
 

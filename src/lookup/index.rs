@@ -47,19 +47,16 @@ impl Index {
         self.slots.len()
     }
 
-    pub fn find(&mut self, hash: u64, key: &[u8]) -> Option<&mut Slot> {
-        self.slots.find_mut(hash, |slot| slot.hash == hash && *slot.answer.key == *key)
+    /// Where the answer of a key stands, looking at `place` first.
+    pub fn find(&self, place: Option<Place>, hash: u64, key: &[u8]) -> Option<Place> {
+        let is_it = |slot: &Slot| slot.hash == hash && *slot.answer.key == *key;
+        let near = place.filter(|place| self.slots.get_bucket(place.0 as usize).is_some_and(is_it));
+        near.or_else(|| u32::try_from(self.slots.find_bucket_index(hash, is_it)?).ok().map(Place))
     }
 
-    /// The same, looking at `place` first.
-    pub fn find_near(&mut self, place: Option<Place>, hash: u64, key: &[u8]) -> Option<&mut Slot> {
-        let near = |slot: &Slot| slot.hash == hash && *slot.answer.key == *key;
-        match place {
-            Some(Place(at)) if self.slots.get_bucket(at as usize).is_some_and(near) => {
-                self.slots.get_bucket_mut(at as usize)
-            }
-            _ => self.find(hash, key),
-        }
+    /// The slot at a place.
+    pub fn slot(&mut self, place: Place) -> Option<&mut Slot> {
+        self.slots.get_bucket_mut(place.0 as usize)
     }
 
     /// Where an answer with this hash stands.
@@ -69,14 +66,15 @@ impl Index {
     }
 
     /// The answer at a place.
-    pub fn answer(&self, place: Place) -> Option<&Answer> {
-        self.slots.get_bucket(place.0 as usize).map(|slot| &*slot.answer)
+    pub fn answer(&self, place: Place) -> Option<&Arc<Answer>> {
+        self.slots.get_bucket(place.0 as usize).map(|slot| &slot.answer)
     }
 
     /// Keeps an answer in place of an older one of its key.
     pub fn put(&mut self, hash: u64, answer: &Arc<Answer>, now: Millis) {
         let slot = Slot { hash, answer: answer.clone(), run: 0, number: 0, touched: now };
-        match self.find(hash, &answer.key) {
+        let same = |old: &Slot| old.hash == hash && *old.answer.key == *answer.key;
+        match self.slots.find_mut(hash, same) {
             Some(old) => *old = slot,
             None => {
                 self.slots.insert_unique(hash, slot, |slot| slot.hash);

@@ -32,6 +32,7 @@ pub use messages::{
 };
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use bumpalo::Bump;
 
@@ -40,9 +41,9 @@ use crate::error::{Result, RowFault};
 use crate::expr::EvalError;
 use crate::keygroup::KeyGroups;
 use crate::model::{ShardId, Slice};
-use crate::plan::{JoinKind, JoinedLayout, JoinedRow, Plan};
+use crate::plan::{Encoding, JoinKind, JoinedLayout, JoinedRow, Plan};
 
-use batch::{Asked, Row};
+use batch::{Answered, Asked, Row};
 use exchange::{Gather, Served};
 use index::Place;
 use requests::Waiter;
@@ -103,6 +104,8 @@ pub struct Resolved {
 pub struct Lookups {
     shard: ShardId,
     layout: JoinedLayout,
+    /// The sink is sent rows again that it was sent before.
+    keeps: bool,
     steps: Vec<Step>,
     /// Questions to other shards: the batch, and the numbers of the answers in it.
     asked: HashMap<u64, (u64, Vec<u32>)>,
@@ -131,6 +134,7 @@ impl Lookups {
             shard,
             steps: plan.lookups.iter().map(step).collect::<Result<_>>()?,
             layout,
+            keeps: plan.sink.encoding != Encoding::UpsertBySourceKey,
             asked: HashMap::new(),
             served: Served::default(),
             gather: Gather::default(),
@@ -164,6 +168,7 @@ impl Lookups {
 
     /// Takes a fresh batch as far as it gets without waiting.
     pub fn start(&mut self, batch: &mut JoinBatch, arena: &[u8], now: Millis) {
+        batch.keeps = self.keeps;
         if !batch.is_done() {
             self.ask(batch, arena, now);
             self.advance(batch, arena, now);
@@ -274,7 +279,7 @@ impl Lookups {
         if let Some(owner) = wanted.owner {
             let number = self.gather.add(owner, key, next);
             if number == next {
-                batch.add_answer(Outcome::Waiting);
+                batch.add_waiting();
             }
             return Asked::Answer(number);
         }
@@ -282,8 +287,8 @@ impl Lookups {
         let question = Question { run, next, waiter, rows: 1, hash: wanted.hash, place: wanted.place };
         match step.ask(key, question, now) {
             Asking::Known(number) => return Asked::Answer(number),
-            Asking::Hit(answer) => batch.add_answer(Outcome::Rows(answer)),
-            Asking::Waiting => batch.add_answer(Outcome::Waiting),
+            Asking::Hit(answer) => batch.add_answer(answer),
+            Asking::Waiting => batch.add_waiting(),
         }
         Asked::Answer(next)
     }
@@ -324,10 +329,11 @@ impl Lookups {
         match row.asked {
             Asked::Faulty => return Ok(()),
             Asked::Nothing => {}
-            Asked::Answer(number) => match batch.answers.get(number as usize).map(|answer| &answer.outcome) {
-                Some(Outcome::Failed(fault)) => return Err((source, RowFault::clone(fault))),
-                Some(Outcome::Rows(answer)) => {
-                    for (i, dimension) in answer.rows.iter().enumerate() {
+            Asked::Answer(number) => match batch.answers.get(number as usize) {
+                Some(Answered::Failed(fault)) => return Err((source, RowFault::clone(fault))),
+                Some(&Answered::Rows { count, .. }) => {
+                    for i in 0..count {
+                        let dimension = batch.answer_row(number, i);
                         if step.residual.is_some() {
                             self.scratch.reset();
                             let before = batch.parts(at, arena, &self.scratch);
@@ -343,7 +349,7 @@ impl Lookups {
                         push(batch.reference(number, i));
                     }
                 }
-                Some(Outcome::Waiting) | None => {}
+                Some(Answered::Waiting) | None => {}
             },
         }
         if !matched && step.join == JoinKind::Left {
@@ -394,7 +400,7 @@ impl Lookups {
             let hash = step.hash(key);
             let question = Question { run, next: position, waiter, rows: asked.rows, hash, place: None };
             outcomes.push(match step.ask(key, question, now) {
-                Asking::Hit(answer) => Outcome::Rows(answer),
+                Asking::Hit(answer) => Outcome::Rows(Arc::clone(answer)),
                 Asking::Waiting => Outcome::Waiting,
                 // Keys of one question are distinct, so no earlier one has this answer.
                 Asking::Known(number) => outcomes.get(number as usize).cloned().unwrap_or(Outcome::Waiting),

@@ -68,9 +68,9 @@ impl Owner {
 
 /// What a question for a key led to.
 #[derive(Debug)]
-pub(super) enum Asking {
+pub(super) enum Asking<'a> {
     /// Answered from the cache.
-    Hit(Arc<Answer>),
+    Hit(&'a Arc<Answer>),
     /// The batch has this answer, or waits for it, under this number.
     Known(u32),
     /// On the way.
@@ -117,7 +117,7 @@ impl Step {
     }
 
     /// Asks for a key on behalf of `rows` rows. `run` numbers the batch that asks, `next` the answer.
-    pub fn ask(&mut self, key: &[u8], question: Question, now: Millis) -> Asking {
+    pub fn ask(&mut self, key: &[u8], question: Question, now: Millis) -> Asking<'_> {
         let Question { run, next, waiter, rows, hash, place } = question;
         let rows = u64::from(rows);
         let mut expired = false;
@@ -231,7 +231,13 @@ impl Step {
 
     /// What was counted, with the size of the cache now.
     pub fn counters(&self) -> LookupCounters {
-        LookupCounters { cached: self.cache.as_ref().map_or(0, PartialCache::len), ..self.counters }
+        let Some(cache) = &self.cache else { return self.counters };
+        LookupCounters {
+            cached: cache.len(),
+            evicted: cache.evictions(),
+            capacity: cache.capacity(),
+            ..self.counters
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 //! packed stream row and the packed dimension rows.
 
 use crate::expr::Columns;
-use crate::model::{Datum, RowLayout};
+use crate::model::{Cell, Cells, ColumnReader, Datum, RowLayout};
 
 use super::Plan;
 
@@ -64,6 +64,23 @@ impl Columns for JoinedRow<'_> {
             (Some(layout), Some(row)) => layout.get(row, usize::from(column)),
             _ => Datum::Null,
         }
+    }
+}
+
+/// An output row whose columns are columns of the joined row, read where they lie.
+#[derive(Clone, Copy, Debug)]
+pub struct PlainRow<'a> {
+    /// Part of the joined row and column of the part, for each column of the output row.
+    pub columns: &'a [(usize, ColumnReader)],
+    /// The packed parts.
+    pub parts: &'a [&'a [u8]],
+}
+
+impl Cells for PlainRow<'_> {
+    #[inline]
+    fn cell(&self, index: usize) -> Cell<'_> {
+        let Some((part, column)) = self.columns.get(index) else { return Cell::Null };
+        self.parts.get(*part).map_or(Cell::Null, |row| column.cell(row))
     }
 }
 

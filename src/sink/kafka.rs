@@ -25,7 +25,7 @@ use crate::plan::KafkaSink;
 use super::acks::{Acks, Deliveries, Ticket};
 use super::reduce::Buffer;
 use super::rounds::{Limits, Rounds};
-use super::{Environment, Writer};
+use super::{Environment, SinkCounts, Writer};
 
 /// Records that may wait for acknowledgement before shards wait for room: several rounds, so that no
 /// shard stands still while one is on its way.
@@ -47,6 +47,9 @@ const WAIT: Duration = Duration::from_millis(1);
 /// How long the report thread sleeps when there is nothing to report.
 const POLL: Duration = Duration::from_millis(100);
 
+/// How often the number of records that wait is put up; each shard does so with every batch.
+const COUNT_EVERY: Millis = 500;
+
 /// How often the number of partitions is asked for again; Java's `metadata.max.age.ms`.
 const METADATA_AGE: Duration = Duration::from_secs(300);
 
@@ -67,6 +70,7 @@ struct Shared {
     rounds: Mutex<Rounds>,
     /// Held while a round is handed over: rounds keep their order.
     sending: Mutex<Scratch>,
+    counts: Arc<SinkCounts>,
 }
 
 /// Context of the producer: receives the delivery reports.
@@ -82,6 +86,7 @@ struct Reports {
     refused: AtomicBool,
     /// The sink, to begin the next round.
     sink: OnceLock<Weak<Shared>>,
+    counts: Arc<SinkCounts>,
 }
 
 impl ClientContext for Reports {
@@ -99,6 +104,7 @@ impl ProducerContext for Reports {
 
     fn delivery(&self, result: &DeliveryResult<'_>, _ticket: usize) {
         if let Err((error, _)) = result {
+            self.counts.error();
             self.acks.failed(rejection(&self.topic, error));
             self.refused.store(true, Ordering::Relaxed);
         }
@@ -167,6 +173,7 @@ impl KafkaTopicSink {
             outstanding: AtomicU64::new(0),
             refused: AtomicBool::new(false),
             sink: OnceLock::new(),
+            counts: Arc::clone(&environment.counts),
         };
         let producer = kafka::producer(&plan.client, &environment.name)
             .create_with_context(reports)
@@ -180,6 +187,7 @@ impl KafkaTopicSink {
             clock: clock.clone(),
             rounds: Mutex::new(Rounds::new(limits(plan))),
             sending: Mutex::new(Scratch::default()),
+            counts: Arc::clone(&environment.counts),
         });
         let _ = shared.producer.producer().context().sink.set(Arc::downgrade(&shared));
         let poller = std::thread::Builder::new()
@@ -225,10 +233,15 @@ impl Drop for KafkaTopicSink {
 fn poll_reports(shared: &Shared) {
     let producer = shared.producer.producer();
     let mut asked = shared.clock.now();
+    let mut counted = asked;
     while !shared.closing.load(Ordering::SeqCst) {
         producer.poll(POLL);
         if let Some(error) = shared.errors.fatal() {
             producer.context().acks.failed(error);
+        }
+        if COUNT_EVERY <= shared.clock.now() - counted {
+            counted = shared.clock.now();
+            shared.counts.waits(lock(&shared.rounds).rows());
         }
         let age = i64::try_from(METADATA_AGE.as_millis()).unwrap_or(i64::MAX);
         if age < shared.clock.now() - asked {
@@ -263,17 +276,20 @@ struct KafkaWriter {
 impl KafkaWriter {
     /// Waits until few enough records are unacknowledged; false when the process stops meanwhile.
     fn wait_for_room(&self) -> bool {
-        let is_full = || {
-            let rounds = lock(&self.shared.rounds);
-            UNACKNOWLEDGED_MAX <= rounds.rows() || WAITING_BYTES_MAX <= rounds.waiting_bytes()
-        };
-        while is_full() {
+        loop {
+            let (rows, bytes) = {
+                let rounds = lock(&self.shared.rounds);
+                (rounds.rows(), rounds.waiting_bytes())
+            };
+            self.shared.counts.waits(rows);
+            if rows < UNACKNOWLEDGED_MAX && bytes < WAITING_BYTES_MAX {
+                return true;
+            }
             if self.environment.stopped() {
                 return false;
             }
-            self.environment.clock.sleep_blocking(WAIT);
+            self.environment.wait(WAIT);
         }
-        true
     }
 }
 

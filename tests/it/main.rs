@@ -16,6 +16,10 @@ mod layering;
 
 /// Where the real servers are.
 mod stack;
+/// Prometheus' own checker.
+mod promtool;
+/// What a PromQL query asks for.
+mod promql;
 /// Topics of a test's own.
 mod topic;
 /// Databases of a test's own.
@@ -24,6 +28,10 @@ mod database;
 mod replica;
 /// A TCP proxy in front of a real server.
 mod proxy;
+/// A headless Chromium.
+mod browser;
+/// A job that only exists in what the page is told of it.
+mod fixture;
 
 /// Golden cases in the format of `lookaside test`.
 mod cases;
@@ -35,11 +43,24 @@ mod end_to_end;
 
 /// How a job ends: drained, given up, or aborted.
 mod stopping;
+/// Probes, the port, streams whose clients do not read.
+mod health;
+/// The page in a real browser.
+mod page;
+/// What watching a job costs it.
+mod page_cost;
+/// The pictures in the documents.
+mod screenshots;
 /// Cases against the real servers (`lookaside test --live`), and cases of Flink that only a broker can show.
 mod live_cases;
 
 /// The examples of the repository, started for real.
 mod examples;
+
+/// A live scrape against the list of metrics, and the list against its document.
+mod metrics;
+/// Alerts and dashboard against the list of metrics, and each alert when it fires.
+mod monitoring;
 
 /// Bad data and refusing systems, with exit codes.
 mod bad_input;
@@ -74,6 +95,9 @@ mod kafka_source;
 /// The upsert-kafka sink on the real broker: placement, acknowledgements, refusals.
 mod kafka_sink;
 
+/// Hashed against unhashed lookups, as the document says.
+mod hashed_lookups;
+
 /// The benchmark's input has the shares and sizes that its results are read by.
 mod workload;
 
@@ -85,3 +109,6 @@ mod mysql_values;
 mod mysql_faults;
 /// The MySQL sink on the real database.
 mod mysql_sink;
+
+/// The Helm chart through the real Helm, and its definitions through the program.
+mod chart;

@@ -86,6 +86,7 @@ impl Sample {
                 key: message.key().map(|key| Slice::append(&mut arena, key)),
                 value: message.value().map(|value| Slice::append(&mut arena, value)),
                 routed_key: Slice::append(&mut arena, key.key.of(&routed)),
+                group: key.group,
                 silent: false,
                 headers: Some(message.headers()),
             };

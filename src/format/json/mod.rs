@@ -29,13 +29,18 @@ use super::{FieldSpec, Fields, Tally};
 use convert::{Rules, shown};
 use names::{Names, Target};
 use scan::{Broken, Scanner};
-use usual::{Usual, pass_text};
+use usual::{Message, Usual, pass_text};
+
+/// With more texts to a row than these, the message is checked to be UTF-8 as a whole, and not text by text.
+const TEXTS_MAX: usize = 2;
 
 /// Reads messages.
 #[derive(Clone, Debug)]
 pub(super) struct JsonReader {
     fields: Box<[FieldSpec]>,
     day: DayRead,
+    /// Fields that are text.
+    texts: usize,
     /// Columns of the row.
     width: usize,
     names: Names,
@@ -45,6 +50,8 @@ pub(super) struct JsonReader {
 /// Where the usual ended.
 struct Stop {
     at: usize,
+    /// Members passed.
+    nth: usize,
     /// The value of this member is next. `None`: a member is, or the object's end.
     value_of: Option<Target>,
 }
@@ -90,7 +97,9 @@ impl JsonReader {
             fail_on_missing_field: options.fail_on_missing_field,
             timestamps: form(options.timestamp_format),
         };
-        Ok(Self { fields: fields.into_boxed_slice(), day: DayRead::new(), width, names, rules })
+        let texts = fields.iter().filter(|field| field.ty.kind.is_text()).count();
+        let day = DayRead::new(rules.timestamps);
+        Ok(Self { fields: fields.into_boxed_slice(), day, texts, width, names, rules })
     }
 
     /// Calls `each` for every row of the message.
@@ -101,8 +110,49 @@ impl JsonReader {
         arena: &'a Bump,
         mut each: impl FnMut(Fields<'a>) -> Result<(), RowFault>,
     ) -> Result<Tally, RowFault> {
+        let mut row = Fields::none(self.width, arena);
+        if self.texts > TEXTS_MAX {
+            let text = readable(bytes);
+            let stop = self.usual_members(text, 0, 0, &mut row);
+            return self.finish(text, stop, row, arena, each);
+        }
+        let stop = self.usual_members(bytes, 0, 0, &mut row);
+        if self.is_whole(bytes, &stop) {
+            each(row)?;
+            return Ok(Tally { rows: 1, dropped: 0 });
+        }
+        self.finish(readable(bytes), stop, row, arena, each)
+    }
+
+    /// Whether nothing is left to do for a row.
+    #[inline]
+    fn is_whole(&self, bytes: &[u8], stop: &Stop) -> bool {
+        stop.value_of.is_none()
+            && stop.nth > 0
+            && bytes.get(stop.at) == Some(&b'}')
+            && !self.rules.fail_on_missing_field
+    }
+
+    /// The rest of a message of which the first row was begun.
+    #[inline(never)]
+    fn finish<'a>(
+        &mut self,
+        text: &'a str,
+        stop: Stop,
+        row: Fields<'a>,
+        arena: &'a Bump,
+        mut each: impl FnMut(Fields<'a>) -> Result<(), RowFault>,
+    ) -> Result<Tally, RowFault> {
+        if self.is_whole(text.as_bytes(), &stop) {
+            each(row)?;
+            return Ok(Tally { rows: 1, dropped: 0 });
+        }
         let mut tally = Tally::default();
-        let mut scanner = Scanner::new(readable(bytes));
+        let mut scanner = Scanner::new(text);
+        if stop.nth > 0 {
+            self.rest_of_row(&mut scanner, (stop, row), arena, &mut each, &mut tally)?;
+            return Ok(tally);
+        }
         if scanner.next_byte() != Some(b'[') {
             self.row(&mut scanner, arena, &mut each, &mut tally)?;
             return Ok(tally);
@@ -136,7 +186,20 @@ impl JsonReader {
             return Err(too_many_rows());
         }
         let mut row = Fields::none(self.width, arena);
-        match self.object(scanner, arena, &mut row) {
+        let stop = self.usual_members(scanner.text(), scanner.position(), 0, &mut row);
+        self.rest_of_row(scanner, (stop, row), arena, each, tally)
+    }
+
+    /// Reads on where the usual ended; false if nothing can be read behind the row.
+    fn rest_of_row<'a>(
+        &mut self,
+        scanner: &mut Scanner<'a>,
+        (stop, mut row): (Stop, Fields<'a>),
+        arena: &'a Bump,
+        each: &mut impl FnMut(Fields<'a>) -> Result<(), RowFault>,
+        tally: &mut Tally,
+    ) -> Result<bool, RowFault> {
+        match self.rest_of_object(scanner, stop, arena, &mut row) {
             Ok(()) => {
                 tally.rows += 1;
                 each(row).map(|()| true)
@@ -156,16 +219,17 @@ impl JsonReader {
         Ok(())
     }
 
-    fn object<'a>(
+    fn rest_of_object<'a>(
         &mut self,
         scanner: &mut Scanner<'a>,
+        stop: Stop,
         arena: &'a Bump,
         row: &mut Fields<'a>,
     ) -> Result<(), Failure> {
-        let mut nth = 0;
+        let mut stop = stop;
         loop {
-            let stop = self.usual_members(scanner.text(), scanner.position(), &mut nth, row);
             scanner.go_to(stop.at);
+            let mut nth = stop.nth;
             let target = match stop.value_of {
                 Some(target) => target,
                 None => match self.member(scanner, nth, arena)? {
@@ -177,38 +241,42 @@ impl JsonReader {
                 },
             };
             self.any_value(scanner, target, arena, row)?;
+            stop = self.usual_members(scanner.text(), scanner.position(), nth, row);
         }
     }
 
-    /// Takes members as long as they are what the message before had, with values in their usual form.
+    /// Takes members, the `nth` and those after it, as long as they are what the message before had, with values in
+    /// their usual form.
     #[inline]
-    fn usual_members<'a>(
+    fn usual_members<'a, M: Message<'a>>(
         &mut self,
-        text: &'a str,
+        message: M,
         from: usize,
-        nth: &mut usize,
+        nth: usize,
         row: &mut Fields<'a>,
     ) -> Stop {
-        let bytes = text.as_bytes();
-        let mut at = from;
-        for head in self.names.heads_from(*nth) {
+        let bytes = message.bytes();
+        let (mut at, mut nth) = (from, nth);
+        for head in self.names.heads_from(nth) {
             if !bytes.get(at..).is_some_and(|rest| head.begins(rest)) {
                 break;
             }
-            *nth += 1;
+            nth += 1;
             at += head.len;
             let end = match head.target.usual {
-                Usual::Unread => pass_text(bytes, at),
-                usual => row
-                    .slot(head.target.column as usize)
-                    .and_then(|slot| usual.take((text, at), (&mut self.day, self.rules.timestamps), slot)),
+                Usual::Unread if M::UNCHECKED => pass_text::<true>(bytes, at),
+                Usual::Unread => pass_text::<false>(bytes, at),
+                _ => match row.slot(head.target.column as usize) {
+                    Some(slot) => head.target.usual.take(message, at, &mut self.day, slot),
+                    None => None,
+                },
             };
             match end {
                 Some(end) => at = end,
-                None => return Stop { at, value_of: Some(head.target) },
+                None => return Stop { at, nth, value_of: Some(head.target) },
             }
         }
-        Stop { at, value_of: None }
+        Stop { at, nth, value_of: None }
     }
 
     /// Passes what stands before the value of the next member; gives what the member is. `None` at the object's end.

@@ -8,7 +8,7 @@
 use bumpalo::Bump;
 use bumpalo::collections::String as BumpString;
 
-use crate::format::word::{self, POWERS, number_in_front, quotes_and_backslashes};
+use crate::format::word::{self, POWERS, number_at, quotes_and_backslashes};
 
 /// Deepest nesting that is followed. Jackson: `StreamReadConstraints.DEFAULT_MAX_DEPTH`.
 const DEPTH_MAX: u32 = 1000;
@@ -233,7 +233,7 @@ impl<'a> Scanner<'a> {
     #[inline]
     fn text_to_quote(&mut self) -> Result<Text<'a>, Broken> {
         let start = self.at;
-        self.at += plain_prefix(self.rest());
+        self.at += plain_prefix::<false>(self.rest());
         if self.peek() == Some(b'"') {
             let raw = self.slice(start);
             self.at += 1;
@@ -255,7 +255,7 @@ impl<'a> Scanner<'a> {
                 Some(_) => self.pass_escape()?,
                 None => return Err(self.broken("the text ends within a string")),
             }
-            self.at += plain_prefix(self.rest());
+            self.at += plain_prefix::<false>(self.rest());
         }
     }
 
@@ -298,32 +298,33 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// The integer of at most seven plain digits that `text` begins with, and its length. Anything else is left to
+/// The integer of at most seven plain digits that begins at `at`, and its length. Anything else is left to
 /// [`longer_number`], and then to [`Scanner::value`].
 #[inline]
-pub(crate) fn short_integer(text: &[u8]) -> Option<(i64, usize)> {
-    let (value, len) = number_in_front(text)?;
-    if len == word::DIGITS || (len > 1 && text.first() == Some(&b'0')) || !ends_number(*text.get(len)?) {
+pub(crate) fn short_integer(text: &[u8], at: usize) -> Option<(i64, usize)> {
+    let (value, len) = number_at(text, at)?;
+    if len == word::DIGITS || (len > 1 && text.get(at) == Some(&b'0')) || !ends_number(*text.get(at + len)?) {
         return None;
     }
     Some((value, len))
 }
 
-/// The number that `text` begins with, as `value × 10^-scale`, and its length: at most seven plain digits before the
+/// The number that begins at `at`, as `value × 10^-scale`, and its length: at most seven plain digits before the
 /// point and after it, and no more of them after it than `scale`. Anything else is left as by [`short_integer`].
 #[inline]
-pub(crate) fn short_number(text: &[u8], scale: usize) -> Option<(i64, usize)> {
-    let (whole, digits) = number_in_front(text)?;
-    let behind = text.get(digits + 1..)?;
-    let (fraction, places) = number_in_front(behind)?;
+pub(crate) fn short_number(text: &[u8], at: usize, scale: usize) -> Option<(i64, usize)> {
+    let (whole, digits) = number_at(text, at)?;
+    if digits == word::DIGITS || (digits > 1 && text.get(at) == Some(&b'0')) || digits + scale > SHORT_MAX {
+        return None;
+    }
+    let point = at + digits;
+    let (fraction, places) = match text.get(point)? {
+        b'.' => number_at(text, point + 1)?,
+        byte if ends_number(*byte) => return Some((whole * POWERS.get(scale)?, digits)),
+        _ => return None,
+    };
     let missing = scale.checked_sub(places)?;
-    if digits == word::DIGITS
-        || places == word::DIGITS
-        || (digits > 1 && text.first() == Some(&b'0'))
-        || text.get(digits) != Some(&b'.')
-        || digits + scale > SHORT_MAX
-        || !ends_number(*behind.get(places)?)
-    {
+    if places == word::DIGITS || !ends_number(*text.get(point + 1 + places)?) {
         return None;
     }
     Some(((whole * POWERS.get(places)? + fraction) * POWERS.get(missing)?, digits + 1 + places))
@@ -367,17 +368,20 @@ fn ends_number(byte: u8) -> bool {
     matches!(byte, b',' | b'}' | b']')
 }
 
-/// Length of the part in front without quotes and backslashes.
+/// Length of the part in front without quotes and backslashes, and if `ASCII` without bytes that are not.
 #[inline]
-pub(crate) fn plain_prefix(text: &[u8]) -> usize {
+pub(crate) fn plain_prefix<const ASCII: bool>(text: &[u8]) -> usize {
     let (words, tail) = text.as_chunks();
     for (i, text) in words.iter().enumerate() {
-        let found = quotes_and_backslashes(u64::from_le_bytes(*text));
+        let text = u64::from_le_bytes(*text);
+        let other = if ASCII { text & word::HIGHS } else { 0 };
+        let found = quotes_and_backslashes(text) | other;
         if found != 0 {
             return i * word::DIGITS + word::first(found);
         }
     }
-    text.len() - tail.len() + tail.iter().position(|b| matches!(b, b'"' | b'\\')).unwrap_or(tail.len())
+    let special = |b: &u8| matches!(b, b'"' | b'\\') || (ASCII && !b.is_ascii());
+    text.len() - tail.len() + tail.iter().position(special).unwrap_or(tail.len())
 }
 
 impl<'a> Text<'a> {

@@ -2,13 +2,55 @@
 //! escapes, timestamps written out in full. They are taken straight from the
 //! bytes; all others are left to [`super::convert`], which gives the same for
 //! these.
+//!
+//! Whether bytes are UTF-8 matters only where they become text. A message with
+//! few columns of text is read as bytes, and the texts are checked one by one;
+//! one with many is checked as a whole before ([`Message`]).
 
 use crate::model::{Datum, Decimal, Type};
 
 use super::scan::{longer_number, plain_prefix, short_integer, short_number};
 use crate::format::day::DayRead;
-use crate::format::moment::Form;
 use crate::format::word::POWERS;
+
+/// A message, checked or not.
+pub(super) trait Message<'a>: Copy {
+    /// Whether strings that are passed over must be ASCII, since nobody has checked them.
+    const UNCHECKED: bool;
+
+    fn bytes(self) -> &'a [u8];
+
+    /// The text between two positions; `None` if it is none.
+    fn text(self, from: usize, to: usize) -> Option<&'a str>;
+}
+
+impl<'a> Message<'a> for &'a [u8] {
+    const UNCHECKED: bool = true;
+
+    #[inline]
+    fn bytes(self) -> &'a [u8] {
+        self
+    }
+
+    #[inline]
+    fn text(self, from: usize, to: usize) -> Option<&'a str> {
+        std::str::from_utf8(self.get(from..to)?).ok()
+    }
+}
+
+impl<'a> Message<'a> for &'a str {
+    const UNCHECKED: bool = false;
+
+    #[inline]
+    fn bytes(self) -> &'a [u8] {
+        self.as_bytes()
+    }
+
+    #[inline]
+    fn text(self, from: usize, to: usize) -> Option<&'a str> {
+        self.get(from..to)
+    }
+}
 
 /// What the usual form of a type is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,35 +89,36 @@ impl Usual {
     /// The value that begins at `at` goes to `slot`, if it is of the usual form. Gives the position behind it.
     #[inline]
     pub(super) fn take<'a>(
-        self,
-        (text, at): (&'a str, usize),
-        (day, form): (&mut DayRead, Form),
+        &self,
+        message: impl Message<'a>,
+        at: usize,
+        day: &mut DayRead,
         slot: &mut Datum<'a>,
     ) -> Option<usize> {
-        let rest = text.as_bytes().get(at..)?;
-        match self {
+        let bytes = message.bytes();
+        match *self {
             Self::Integer { bits } => {
-                let (value, len) = short_integer(rest)?;
+                let (value, len) = short_integer(bytes, at)?;
                 *slot = within(value, bits)?;
                 Some(at + len)
             }
             Self::Text => {
-                let end = pass_text(text.as_bytes(), at)?;
-                *slot = Datum::Str(text.get(at + 1..end - 1)?);
+                let end = pass_text::<false>(bytes, at)?;
+                *slot = Datum::Str(message.text(at + 1, end - 1)?);
                 Some(end)
             }
             Self::Decimal { precision, scale } => {
-                let (value, len) = short_number(rest, scale.into())?;
+                let (value, len) = short_number(bytes, at, scale.into())?;
                 *slot = fitting(value, precision, scale)?;
                 Some(at + len)
             }
             Self::Timestamp => {
-                let (value, len) = day.read(rest.strip_prefix(b"\"")?, form, b"\"")?;
+                let (value, len) = day.read(bytes.get(at..)?.strip_prefix(b"\"")?, b"\"")?;
                 *slot = Datum::Timestamp(value);
                 Some(at + len + 2)
             }
             Self::Instant => {
-                let (value, len) = day.read(rest.strip_prefix(b"\"")?, form, b"Z\"")?;
+                let (value, len) = day.read(bytes.get(at..)?.strip_prefix(b"\"")?, b"Z\"")?;
                 *slot = Datum::Timestamp(value);
                 Some(at + len + 3)
             }
@@ -86,11 +129,11 @@ impl Usual {
     /// The same for numbers that are not as short: with a sign, of more than seven digits, or so near to the text's
     /// end that it has no whole word.
     #[inline(never)]
-    pub(super) fn take_longer<'a>(self, text: &[u8], at: usize, slot: &mut Datum<'a>) -> Option<usize> {
+    pub(super) fn take_longer<'a>(&self, text: &[u8], at: usize, slot: &mut Datum<'a>) -> Option<usize> {
         let rest = text.get(at..)?;
-        let scale = if let Self::Decimal { scale, .. } = self { scale } else { 0 };
+        let scale = if let Self::Decimal { scale, .. } = *self { scale } else { 0 };
         let (value, len) = longer_number(rest, scale.into())?;
-        *slot = match self {
+        *slot = match *self {
             Self::Integer { bits } => within(value, bits)?,
             Self::Decimal { precision, scale } => fitting(value, precision, scale)?,
             _ => return None,
@@ -114,11 +157,12 @@ fn fitting<'a>(value: i64, precision: u8, scale: u8) -> Option<Datum<'a>> {
     fits.then(|| Datum::Decimal(Decimal::new(value.into(), scale)))
 }
 
-/// The position behind the string without escapes that begins at `at`, if there is one.
+/// The position behind the string without escapes, and if `ASCII` without other characters than those, that begins
+/// at `at`, if there is one.
 #[inline]
-pub(super) fn pass_text(text: &[u8], at: usize) -> Option<usize> {
+pub(super) fn pass_text<const ASCII: bool>(text: &[u8], at: usize) -> Option<usize> {
     let [b'"', inside @ ..] = text.get(at..)? else { return None };
-    let end = at + 1 + plain_prefix(inside);
+    let end = at + 1 + plain_prefix::<ASCII>(inside);
     (text.get(end) == Some(&b'"')).then_some(end + 1)
 }
 
@@ -130,15 +174,14 @@ mod tests {
     use super::*;
     use crate::format::json::convert::Rules;
     use crate::format::json::scan::Scanner;
+    use crate::format::moment::Form;
 
     const RULES: Rules =
         Rules { lossy: false, ignore_errors: false, fail_on_missing_field: false, timestamps: Form::SQL };
 
     fn take<'a>(ty: &Type, text: (&'a str, usize), day: &mut DayRead, slot: &mut Datum<'a>) -> Option<usize> {
         let usual = Usual::of(ty);
-        usual
-            .take(text, (day, Form::SQL), slot)
-            .or_else(|| usual.take_longer(text.0.as_bytes(), text.1, slot))
+        usual.take(text.0, text.1, day, slot).or_else(|| usual.take_longer(text.0.as_bytes(), text.1, slot))
     }
 
     /// What both ways make of a value, where the first takes it.
@@ -179,7 +222,7 @@ mod tests {
 
     #[test]
     fn usual_values_are_taken() {
-        let mut day = DayRead::new();
+        let mut day = DayRead::new(Form::SQL);
         for (ty, value) in [
             (Type::TinyInt, "-128"),
             (Type::Int, "2147483647"),
@@ -203,7 +246,7 @@ mod tests {
             text in "-?(0|[1-9][0-9]{0,18}|[0-9]{1,9})(\\.[0-9]{0,18}|\\.[0-9]{0,2}|)([eE]-?[0-9]{1,2}|)"
         ) {
             for ty in types() {
-                agree(&ty, &text, &mut DayRead::new())?;
+                agree(&ty, &text, &mut DayRead::new(Form::SQL))?;
             }
         }
 
@@ -211,7 +254,7 @@ mod tests {
         fn strings_are_what_the_general_way_makes_of_them(
             text in "\"(20(24-02|23-1[0-9])-[0-3][0-9] [0-2][0-9]:[0-6][0-9]:[0-6][0-9](\\.[0-9]{0,10}|)Z?|[a-zé\\\\nu0\u{1}\"]{0,30})\"?"
         ) {
-            let mut day = DayRead::new();
+            let mut day = DayRead::new(Form::SQL);
             for ty in types().into_iter().chain(types()) {
                 agree(&ty, &text, &mut day)?;
             }

@@ -1,7 +1,7 @@
 //! Rows as JSON objects, as Flink's `RowDataToJsonConverters` writes them.
 
 use crate::error::{Reason, Result, RowFault};
-use crate::model::{DataType, Datum, Decimal, Field, Type, Value, civil, javanum, nested};
+use crate::model::{Cells, DataType, Datum, Decimal, Field, Type, Value, civil, javanum, nested};
 use crate::plan::{JsonOptions, MapNullKey};
 
 use super::usual_row::UsualRow;
@@ -74,7 +74,13 @@ impl JsonWriter {
         self.write_general(row, out)
     }
 
-    /// The same for every row.
+    /// Appends the object of a row, if all its values are usual; else false, and nothing is appended.
+    #[inline]
+    pub(in crate::format) fn write_cells(&mut self, row: &impl Cells, out: &mut Vec<u8>) -> bool {
+        self.usual.as_mut().is_some_and(|usual| usual.write(row, out))
+    }
+
+    /// [`JsonWriter::write`] for every row.
     #[inline(never)]
     pub(super) fn write_general(&self, row: &[Datum<'_>], out: &mut Vec<u8>) -> Result<(), RowFault> {
         out.push(b'{');

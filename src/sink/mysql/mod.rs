@@ -27,7 +27,7 @@ use crate::error::{Error, Kind, Result, TablePart};
 use crate::model::{DataType, RowLayout, ShardId};
 use crate::plan::{MysqlSink, Plan, SinkPlan};
 
-use super::{Environment, Writer};
+use super::{Environment, SinkCounts, Writer};
 use rows::Columns;
 use statements::Statements;
 
@@ -77,6 +77,7 @@ struct Shared {
     table: String,
     connections: Arc<Connections>,
     clock: Clock,
+    counts: Arc<SinkCounts>,
     columns: Columns,
     statements: Statements,
     /// `sink.buffer-flush.max-rows`; 0: no count trigger.
@@ -96,7 +97,7 @@ impl MysqlTableSink {
         let go_on = || !environment.stopped();
         let connections = environment.databases.get(&spec.sink.table);
         let opening = wait_for(&environment.clock, &go_on, async || {
-            Self::open_once(spec, &connections, &environment.clock).await
+            Self::open_once(spec, &connections, &environment.clock, &environment.counts).await
         });
         let sink = environment.runtime.block_on(opening)?;
         for note in &sink.notes {
@@ -105,7 +106,12 @@ impl MysqlTableSink {
         Ok(sink)
     }
 
-    async fn open_once(spec: &MysqlSinkSpec, connections: &Arc<Connections>, clock: &Clock) -> Result<Self> {
+    async fn open_once(
+        spec: &MysqlSinkSpec,
+        connections: &Arc<Connections>,
+        clock: &Clock,
+        counts: &Arc<SinkCounts>,
+    ) -> Result<Self> {
         let zone = time_zone(&spec.time_zone)
             .ok_or_else(|| Error::new(Kind::Definition, format!("unknown time-zone {}", spec.time_zone)))?;
         let live = LiveTable::open(connections, &spec.sink.table, &spec.table).await?;
@@ -118,6 +124,7 @@ impl MysqlTableSink {
             table: spec.table.clone(),
             connections: Arc::clone(connections),
             clock: clock.clone(),
+            counts: Arc::clone(counts),
             columns,
             statements,
             flush_rows: spec.sink.flush_rows,
@@ -133,7 +140,7 @@ impl MysqlTableSink {
     /// As [`MysqlTableSink::open`]; [`Kind::Transient`] when the server is unreachable.
     pub async fn check(spec: &MysqlSinkSpec, databases: &Databases, clock: &Clock) -> Result<Vec<String>> {
         let connections = databases.get(&spec.sink.table);
-        let sink = Self::open_once(spec, &connections, clock).await?;
+        let sink = Self::open_once(spec, &connections, clock, &Arc::default()).await?;
         privileges::check(spec, &connections).await?;
         Ok(sink.notes)
     }
