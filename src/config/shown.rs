@@ -310,9 +310,9 @@ options: {parallelism: 2, commit.interval: 500 ms}
         for shown in [
             "topic: ${env:TOPIC:-orders}",
             "properties.sasl.username: reader",
-            "url: mysql://root:***@db:3306/shop?user=root&password=***",
-            "password: ${env:PASSWORD:-***}",
-            "url: ${env:URL:-mysql://root:***@db/shop}",
+            "url: \"mysql://root:***@db:3306/shop?user=root&password=***\"",
+            "password: \"${env:PASSWORD:-***}\"",
+            "url: \"${env:URL:-mysql://root:***@db/shop}\"",
             "commit.interval: 500 ms\n",
             "lookup.max-retries: 3  # default",
             "type: inner  # default",
