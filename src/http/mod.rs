@@ -23,7 +23,9 @@ mod listener;
 mod observe;
 mod process;
 mod reading;
+mod scrape;
 mod server;
+mod skew;
 mod snapshot;
 
 pub use observe::{Showing, Watch};

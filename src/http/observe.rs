@@ -1,4 +1,4 @@
-//! A running job as the HTTP face shows it: probes, metrics and the status document.
+//! A running job as the HTTP face shows it: probes and the status document.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -7,24 +7,25 @@ use serde_json::{Value as Json, json};
 
 use crate::clock::{Clock, Millis};
 use crate::model::ShardId;
-use crate::pipeline::Counters;
 use crate::runtime::{Job, PartitionView, SourceView, State};
-use crate::telemetry::{Page, Problems, Sample, names};
+use crate::telemetry::{Page, Problems};
 
 use super::Observable;
 use super::history::History;
 use super::process;
 use super::reading::{self, Reading};
+use super::scrape;
+use super::skew::SkewWindow;
 use super::snapshot::{self, Parts, Snapshot};
-
-/// Names of row kinds in labels, in the order of `RowKind::ALL`.
-const KINDS: [&str; 4] = ["insert", "update_before", "update_after", "delete"];
 
 /// Watches a job.
 #[derive(Debug)]
 pub struct Watch {
-    job: Arc<Job>,
-    clock: Clock,
+    pub(super) job: Arc<Job>,
+    pub(super) clock: Clock,
+    pub(super) skew: Mutex<SkewWindow>,
+    /// Of the resolved definition.
+    pub(super) digest: String,
     started: Millis,
     stall_timeout: Duration,
     definition: String,
@@ -49,7 +50,8 @@ impl Watch {
     pub fn new(job: Arc<Job>, clock: Clock, showing: Showing) -> Self {
         let Showing { definition, problems, stall_timeout } = showing;
         let (started, history) = (clock.now(), Mutex::default());
-        Self { job, clock, started, stall_timeout, definition, problems, history }
+        let digest = scrape::digest(job.plan());
+        Self { job, clock, skew: Mutex::default(), digest, started, stall_timeout, definition, problems, history }
     }
 
     fn history(&self) -> MutexGuard<'_, History> {
@@ -61,118 +63,8 @@ impl Watch {
         Duration::from_millis(u64::try_from(self.clock.now() - last).unwrap_or(0))
     }
 
-    fn is_ready(&self, source: &SourceView) -> bool {
+    pub(super) fn is_ready(&self, source: &SourceView) -> bool {
         source.state == State::Running && !self.job.is_stopping()
-    }
-
-    fn source_samples(&self, source: &SourceView, samples: &mut Vec<Sample>) {
-        let table = self.job.plan().source.table.as_str();
-        samples.push(Sample::count(&names::SOURCE_ASSIGNED, [table], source.partitions.len() as u64));
-        samples.push(Sample::count(&names::SOURCE_PAUSED, [table], source.backpressured.into()));
-        for view in &source.partitions {
-            let partition = view.name.partition.to_string();
-            let labels = [table, &*view.name.topic, partition.as_str()];
-            let mut gauge = |metric, value: Option<i64>| {
-                samples.extend(value.map(|value| Sample::number(metric, labels, value as f64)));
-            };
-            gauge(&names::SOURCE_POSITION, Some(view.position));
-            gauge(&names::SOURCE_COMMITTED, view.committed);
-            gauge(&names::SOURCE_END, view.end);
-            gauge(&names::SOURCE_LAG, view.lag());
-            gauge(
-                &names::RESTORE_REMAINING,
-                Some(view.restore.map_or(0, |restore| restore.total - restore.done)),
-            );
-        }
-        for (reason, count) in ["assigned", "revoked", "lost"].into_iter().zip(source.rebalances) {
-            samples.push(Sample::count(&names::REBALANCES, [reason], count));
-        }
-        for (outcome, count) in ["ok", "failed"].into_iter().zip(source.commits) {
-            samples.push(Sample::count(&names::COMMITS, [outcome], count));
-        }
-        let last = source.last_commit.map_or(0.0, |at| at as f64 / 1000.0);
-        samples.push(Sample::number(&names::LAST_COMMIT, [], last));
-    }
-
-    fn shard_samples(&self, samples: &mut Vec<Sample>) -> Counters {
-        let mut total = Counters::default();
-        for (number, shard) in (0_u16..).zip(self.job.board().shards()) {
-            let name = number.to_string();
-            let label = [name.as_str()];
-            samples.push(Sample::count(&names::SHARD_RECORDS, label, shard.records()));
-            samples.push(Sample::count(&names::SHARD_QUEUE, label, shard.queued()));
-            samples.push(Sample::number(&names::SHARD_BUSY, label, shard.busy().as_secs_f64()));
-            let groups = self.job.groups().range(ShardId(number)).len();
-            samples.push(Sample::count(&names::SHARD_KEY_GROUPS, label, groups as u64));
-            let Some(counters) = shard.counters() else { continue };
-            self.keyed_samples(&name, &counters, samples);
-            total += &counters;
-        }
-        total
-    }
-
-    fn keyed_samples(&self, shard: &str, counters: &Counters, samples: &mut Vec<Sample>) {
-        let plan = self.job.plan();
-        if plan.normalize.is_some() {
-            let labels = [plan.source.table.as_str(), shard];
-            samples.push(Sample::count(&names::STATE_KEYS, labels, counters.state.keys));
-            samples.push(Sample::count(&names::STATE_BYTES, labels, counters.state.bytes));
-        }
-        for (lookup, count) in plan.lookups.iter().zip(&counters.lookups) {
-            let table = lookup.alias.as_str();
-            let results = [
-                ("hit", count.hits),
-                ("coalesced", count.coalesced),
-                ("miss", count.misses),
-                ("no_key", count.no_key + count.pre_filtered),
-            ];
-            for (result, value) in results {
-                samples.push(Sample::count(&names::LOOKUPS, [table, shard, result], value));
-            }
-            let labels = [table, shard];
-            let asked = count.hits + count.coalesced + count.misses;
-            let ratio = if asked == 0 { 0.0 } else { count.hits as f64 / asked as f64 };
-            samples.push(Sample::number(&names::LOOKUP_HIT_RATIO, labels, ratio));
-            samples.push(Sample::count(&names::CACHE_NEGATIVE_HITS, labels, count.negative_hits));
-            samples.push(Sample::count(&names::CACHE_ENTRIES, labels, count.cached));
-            let rows = lookup.cache.and_then(|cache| cache.max_rows).unwrap_or(0);
-            let capacity = rows / u64::from(self.job.groups().parallelism());
-            samples.push(Sample::count(&names::CACHE_CAPACITY, labels, capacity));
-        }
-    }
-
-    fn stage_samples(&self, total: &Counters, samples: &mut Vec<Sample>) {
-        let plan = self.job.plan();
-        let (table, sink) = (plan.source.table.as_str(), plan.sink.table.as_str());
-        let rows = &total.rows_in;
-        let ops = [("upsert", rows.upserts), ("delete", rows.deletes), ("insert", rows.inserts)];
-        for (op, count) in ops {
-            samples.push(Sample::count(&names::SOURCE_RECORDS, [table, op], count));
-        }
-        samples.push(Sample::count(&names::SOURCE_KEY_MISMATCHES, [table], rows.key_mismatches));
-        samples.push(Sample::count(&names::SOURCE_BYTES, [table], rows.bytes));
-        let skipped = [("empty_value", rows.skipped), ("parse_error", rows.dropped)];
-        for (reason, count) in skipped {
-            samples.push(Sample::count(&names::SOURCE_SKIPPED, [table, reason], count));
-        }
-        let normalize = &total.normalize;
-        for (kind, count) in normalize.changes() {
-            samples.push(Sample::count(&names::CHANGES, [table, kind], count));
-        }
-        for (reason, count) in normalize.suppressed() {
-            samples.push(Sample::count(&names::SUPPRESSED, [table, reason], count));
-        }
-        for (kind, count) in KINDS.into_iter().zip(total.rows_out) {
-            samples.push(Sample::count(&names::SINK_ROWS, [sink, kind], count));
-        }
-        for (lookup, count) in plan.lookups.iter().zip(self.job.statements().counts()) {
-            let labels = [lookup.alias.as_str()];
-            samples.push(Sample::count(&names::LOOKUP_STATEMENTS, labels, count.statements));
-            samples.push(Sample::count(&names::LOOKUP_KEYS, labels, count.keys));
-            samples.push(Sample::count(&names::LOOKUP_ROWS, labels, count.rows));
-            samples.push(Sample::count(&names::LOOKUP_ERRORS, labels, count.errors));
-            samples.push(Sample::distribution(&names::LOOKUP_SECONDS, labels, count.seconds));
-        }
     }
 }
 
@@ -207,16 +99,7 @@ impl Observable for Watch {
     }
 
     fn metrics(&self) -> Page {
-        let source = self.job.board().source();
-        let mut samples = vec![
-            Sample::count(&names::BUILD, [env!("CARGO_PKG_VERSION")], 1),
-            Sample::count(&names::READY, [], self.is_ready(&source).into()),
-        ];
-        self.source_samples(&source, &mut samples);
-        let total = self.shard_samples(&mut samples);
-        self.stage_samples(&total, &mut samples);
-        process::samples(&mut samples);
-        Page::new(samples)
+        self.scrape()
     }
 
     fn status(&self) -> Json {

@@ -8,7 +8,7 @@ use crate::clock::Millis;
 use crate::keygroup::KeyGroups;
 use crate::model::{ShardId, TopicPartition};
 use crate::source::Restore;
-use crate::telemetry::{Elapsed, Pulse};
+use crate::telemetry::{Elapsed, Histogram, Pulse};
 
 /// What the job is doing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,6 +27,10 @@ pub enum State {
 }
 
 impl State {
+    /// Every state, in the order in which a job goes through them.
+    pub const ALL: [Self; 5] =
+        [Self::Starting, Self::Restoring, Self::Running, Self::Draining, Self::Stopped];
+
     /// The word in status and logs.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -51,6 +55,8 @@ pub struct PartitionView {
     pub committed: Option<i64>,
     /// One past the newest offset, as of the newest fetch.
     pub end: Option<i64>,
+    /// Timestamp of a record in the newest read that had any.
+    pub timestamp: Option<Millis>,
     /// Progress of the rebuild, until it is over.
     pub restore: Option<Restore>,
 }
@@ -76,6 +82,12 @@ pub struct SourceView {
     pub commits: [u64; 2],
     /// When the last commit was acknowledged.
     pub last_commit: Option<Millis>,
+    /// Time from asking for a commit to its acknowledgement.
+    pub commit_seconds: Histogram,
+    /// Epochs that are not done.
+    pub open_epochs: usize,
+    /// When a shard's part of the sink last acknowledged an epoch.
+    pub last_durable: Option<Millis>,
     /// A shard's queue is full and nothing is read.
     pub backpressured: bool,
 }
@@ -145,6 +157,12 @@ impl<C: Clone> ShardView<C> {
         self.groups.iter().map(|count| count.load(Ordering::Relaxed)).collect()
     }
 
+    /// When its thread last went round its loop; 0 before it began.
+    #[must_use]
+    pub fn last_pulse(&self) -> Millis {
+        self.pulse.last()
+    }
+
     /// Its newest counters.
     #[must_use]
     pub fn counters(&self) -> Option<C> {
@@ -194,6 +212,12 @@ impl<C: Clone> Board<C> {
     #[must_use]
     pub fn shards(&self) -> &[ShardView<C>] {
         &self.shards
+    }
+
+    /// When the source's thread last went round its loop; 0 before it began.
+    #[must_use]
+    pub fn source_pulse(&self) -> Millis {
+        self.pulse.last()
     }
 
     /// When each thread and the I/O runtime last showed that they live; who has not begun is left out.

@@ -79,6 +79,10 @@ pub(super) struct Driver<C> {
     revoking: Option<(Vec<PartitionId>, Millis)>,
     /// When the commit under way counts as failed.
     commit_until: Option<Millis>,
+    /// When it was asked for.
+    commit_since: Millis,
+    /// When the sink last acknowledged something.
+    last_durable: Option<Millis>,
     finishing: bool,
     /// The final epoch is over; whether it was committed.
     finished: Option<bool>,
@@ -101,6 +105,8 @@ impl<C: Clone + Send> Driver<C> {
             next_tick: now,
             revoking: None,
             commit_until: None,
+            commit_since: now,
+            last_durable: None,
             finishing: false,
             finished: None,
             closed: false,
@@ -197,9 +203,11 @@ impl<C: Clone + Send> Driver<C> {
     fn committed(&mut self) -> Result<()> {
         self.commit_until = None;
         let now = self.wires.clock.now();
+        let took = Duration::from_millis(u64::try_from(now - self.commit_since).unwrap_or(0));
         self.board.update(|view| {
             view.commits[0] += 1;
             view.last_commit = Some(now);
+            view.commit_seconds.observe(took);
         });
         self.step(Event::Committed)
     }
@@ -218,7 +226,10 @@ impl<C: Clone + Send> Driver<C> {
 
     fn ack(&mut self, ack: Ack) -> Result<()> {
         match ack {
-            Ack::Durable(shard, epoch) => self.step(Event::Done(shard, epoch)),
+            Ack::Durable(shard, epoch) => {
+                self.last_durable = Some(self.wires.clock.now());
+                self.step(Event::Done(shard, epoch))
+            }
             Ack::Failed(error) => Err(error),
             Ack::Closed => {
                 tracing::info!("the reader of the output has gone: the job ends");
@@ -270,7 +281,8 @@ impl<C: Clone + Send> Driver<C> {
     }
 
     fn commit(&mut self, offsets: &[(PartitionId, i64)]) {
-        self.commit_until = Some(self.wires.clock.now() + COMMIT_TIMEOUT);
+        self.commit_since = self.wires.clock.now();
+        self.commit_until = Some(self.commit_since + COMMIT_TIMEOUT);
         if let Err(error) = self.source.commit(offsets) {
             tracing::warn!("{error}");
             self.commit_failed();
@@ -376,6 +388,7 @@ impl<C: Clone + Send> Driver<C> {
             name: status.name,
             position: status.position,
             end: status.end,
+            timestamp: status.timestamp,
             restore: status.restore,
         });
         let partitions: Vec<_> = views.collect();
@@ -385,6 +398,8 @@ impl<C: Clone + Send> Driver<C> {
             view.state = state;
             view.partitions = partitions;
             view.backpressured = backpressured;
+            view.open_epochs = self.protocol.open_epochs();
+            view.last_durable = self.last_durable;
         });
         self.state = state;
     }

@@ -15,7 +15,7 @@ use crate::keygroup::KeyGroups;
 use crate::model::{PartitionTable, ShardId};
 use crate::pipeline::{self, Counters, Worker};
 use crate::plan::{ColumnSource, Metadata, Plan, SourcePlan};
-use crate::sink::{self, AckReceiver, Acks, Sink};
+use crate::sink::{self, AckReceiver, Acks, Sink, SinkCounts};
 use crate::source::{self, Source, Splitter};
 
 use super::board::Board;
@@ -56,6 +56,7 @@ pub struct Job {
     groups: KeyGroups,
     board: Arc<Board<Counters>>,
     statements: Arc<Statements>,
+    sink_counts: Arc<SinkCounts>,
 }
 
 /// How often the I/O runtime shows that it lives.
@@ -88,7 +89,14 @@ impl Job {
         let groups = KeyGroups::new(shards, plan.options.max_parallelism)?;
         let statements = Statements::new(plan.lookups.len());
         let board = Arc::new(Board::new(groups));
-        Ok(Self { plan: Arc::new(plan), environment, groups, board, statements: Arc::new(statements) })
+        Ok(Self {
+            plan: Arc::new(plan),
+            environment,
+            groups,
+            board,
+            statements: Arc::new(statements),
+            sink_counts: Arc::default(),
+        })
     }
 
     /// The plan that runs.
@@ -113,6 +121,12 @@ impl Job {
     #[must_use]
     pub fn is_stopping(&self) -> bool {
         self.environment.shutdown.is_requested()
+    }
+
+    /// What its sink counts.
+    #[must_use]
+    pub fn sink_counts(&self) -> &SinkCounts {
+        &self.sink_counts
     }
 
     /// Key groups and shards.
@@ -195,6 +209,7 @@ impl Job {
             clock: self.environment.clock.clone(),
             runtime: self.environment.runtime.clone(),
             databases,
+            counts: Arc::clone(&self.sink_counts),
             stop: self.environment.shutdown.flag(),
             pulse: Arc::default(),
         }
@@ -222,6 +237,7 @@ impl Job {
             runtime: self.environment.runtime.clone(),
             reply: ends.control.0.clone(),
             clock: self.environment.clock.clone(),
+            statements: Arc::clone(&self.statements),
         };
         Lines {
             data: ends.data.1.clone(),

@@ -8,12 +8,15 @@
 
 mod acks;
 mod blackhole;
+mod counts;
 mod kafka;
 mod mysql;
 mod print;
 mod reduce;
+mod rounds;
 
 pub use acks::{Ack, AckReceiver, Acks};
+pub use counts::{SinkCounts, SinkTotals};
 pub use kafka::KafkaTopicSink;
 pub use mysql::{MysqlSinkSpec, MysqlTableSink};
 
@@ -66,6 +69,8 @@ pub struct Environment {
     pub shards: u16,
     /// Where durable epochs and failures are announced.
     pub acks: Acks,
+    /// What the sink counts.
+    pub counts: Arc<SinkCounts>,
     /// The time.
     pub clock: Clock,
     /// Runs what is asynchronous (SQL sinks).

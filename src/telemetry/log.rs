@@ -11,6 +11,7 @@ use crate::clock::Clock;
 use crate::error::{Error, Kind, Result};
 
 use super::Problems;
+use super::log_count::CountLines;
 
 /// `log.format` of the settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
@@ -31,7 +32,9 @@ pub fn install_log(format: LogFormat, level: &str) -> Result<Problems> {
     let filter = EnvFilter::try_new(level)
         .map_err(|error| Error::new(Kind::Definition, format!("log.level `{level}`: {error}")))?;
     let problems = Problems::new(Clock::system());
-    let registry = tracing_subscriber::registry().with(problems.clone().with_filter(LevelFilter::WARN));
+    let registry = tracing_subscriber::registry()
+        .with(CountLines.with_filter(LevelFilter::WARN))
+        .with(problems.clone().with_filter(LevelFilter::WARN));
     let installed = match format {
         LogFormat::Text => {
             let ansi = std::io::stderr().is_terminal();

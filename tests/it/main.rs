@@ -16,6 +16,10 @@ mod layering;
 
 /// Where the real servers are.
 mod stack;
+/// Prometheus' own checker.
+mod promtool;
+/// What a PromQL query asks for.
+mod promql;
 /// Topics of a test's own.
 mod topic;
 /// Databases of a test's own.
@@ -53,6 +57,11 @@ mod live_cases;
 /// The examples of the repository, started for real.
 mod examples;
 
+/// A live scrape against the list of metrics, and the list against its document.
+mod metrics;
+/// Alerts and dashboard against the list of metrics, and each alert when it fires.
+mod monitoring;
+
 /// Bad data and refusing systems, with exit codes.
 mod bad_input;
 
@@ -70,6 +79,9 @@ mod kafka_source;
 /// The upsert-kafka sink on the real broker: placement, acknowledgements, refusals.
 mod kafka_sink;
 
+/// Hashed against unhashed lookups, as the document says.
+mod hashed_lookups;
+
 /// The benchmark's input has the shares and sizes that its results are read by.
 mod workload;
 
@@ -81,3 +93,6 @@ mod mysql_values;
 mod mysql_faults;
 /// The MySQL sink on the real database.
 mod mysql_sink;
+
+/// The Helm chart through the real Helm, and its definitions through the program.
+mod chart;

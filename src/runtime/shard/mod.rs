@@ -26,7 +26,7 @@ use load::GroupLoad;
 
 /// Batches that may wait for a shard: enough that it never runs dry between two reads of the
 /// source, few enough that a row waits a few milliseconds at most.
-pub(in crate::runtime) const DATA_QUEUE: usize = 8;
+pub const DATA_QUEUE: usize = 8;
 
 /// Messages that may wait for a shard besides data. Each batch in flight causes a few; a sender
 /// that finds the queue full keeps its message and takes no more data meanwhile.
