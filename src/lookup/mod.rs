@@ -44,8 +44,8 @@ use crate::model::{ShardId, Slice};
 use crate::plan::{Encoding, JoinKind, JoinedLayout, JoinedRow, Plan};
 
 use batch::{Answered, Asked, Row};
-use index::Place;
 use exchange::{Gather, Served};
+use index::Place;
 use requests::Waiter;
 use step::{Asking, Question, Step};
 
@@ -247,7 +247,12 @@ impl Lookups {
                 return Ok(None);
             }
             let bytes = Slice::since(&self.keys, start);
-            return Ok(Some(WantedKey { bytes, hash: step.hash(bytes.of(&self.keys)), owner: None, place: None }));
+            return Ok(Some(WantedKey {
+                bytes,
+                hash: step.hash(bytes.of(&self.keys)),
+                owner: None,
+                place: None,
+            }));
         }
         self.scratch.reset();
         let parts = batch.parts(at, arena, &self.scratch);
@@ -290,9 +295,11 @@ impl Lookups {
 
     /// Joins every row with its answer; the batch is then one step further.
     fn join(&mut self, batch: &mut JoinBatch, arena: &[u8]) {
-        if self.steps.get(batch.step).is_some_and(|step| {
-            step.residual.is_none() && batch.join_in_place(step.join == JoinKind::Left)
-        }) {
+        if self
+            .steps
+            .get(batch.step)
+            .is_some_and(|step| step.residual.is_none() && batch.join_in_place(step.join == JoinKind::Left))
+        {
             batch.step += 1;
             return;
         }

@@ -225,7 +225,8 @@ impl Normalizer {
 
     fn apply(&mut self, arrival: Arrival, now: Millis, out: &mut Changes) -> Result<(), RowFault> {
         let Arrival { incoming, key, row, origin, located: Located { hash, place } } = arrival;
-        let (found, known) = self.state.find_near(place, StateKey { hash, bytes: key.of(&out.arena) }).unzip();
+        let (found, known) =
+            self.state.find_near(place, StateKey { hash, bytes: key.of(&out.arena) }).unzip();
         let expired = known.is_some_and(|entry| is_expired(self.ttl, entry.written, now));
         let previous = known.filter(|_| !expired).and_then(|entry| Some((entry, entry.row?)));
         if let Some((entry, _)) = previous

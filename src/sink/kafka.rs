@@ -130,9 +130,7 @@ impl Reports {
             return;
         }
         let more = lock(&sink.rounds).end(|ticket, rows| self.acknowledged(ticket, rows));
-        if more
-            && let Err(error) = sink.send_round()
-        {
+        if more && let Err(error) = sink.send_round() {
             self.acks.failed(error);
         }
     }

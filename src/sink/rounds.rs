@@ -56,7 +56,14 @@ pub(super) struct Rounds {
 
 impl Rounds {
     pub fn new(limits: Limits) -> Self {
-        Self { limits, waiting: VecDeque::new(), waiting_rows: 0, waiting_bytes: 0, in_flight: 0, tickets: Vec::new() }
+        Self {
+            limits,
+            waiting: VecDeque::new(),
+            waiting_rows: 0,
+            waiting_bytes: 0,
+            in_flight: 0,
+            tickets: Vec::new(),
+        }
     }
 
     /// Takes a batch of records; true if a round may begin.
