@@ -140,7 +140,7 @@ fn a_slip_gets_the_nearest_command_option_and_name() {
         (&["valdate", EXAMPLE] as &[&str], "'validate'"),
         (&["run", EXAMPLE, "--setings", "x"], "'--settings'"),
         (&["init", "--sink", "mysq"], "'mysql'"),
-        (&["completions", "zhs"], "'zsh'"),
+        (&["completions", "bsh"], "'bash'"),
         (&["validate", EXAMPLE, "--output", "jsn"], "'json'"),
         (&["keygroups", "--definition", EXAMPLE, "--table", "usrs"], "`users`"),
     ] {
