@@ -12,6 +12,7 @@ mod run;
 mod schema;
 pub mod test;
 mod validate;
+mod version;
 
 pub use exit::Exit;
 
@@ -40,6 +41,7 @@ enum Command {
     Schema(schema::Args),
     Keygroups(Box<keygroups::Args>),
     Test(test::Args),
+    Version(version::Args),
 }
 
 /// Runs the command that the process was started with.
@@ -56,6 +58,7 @@ pub fn main() -> ExitCode {
         Command::Schema(args) => schema::run(args, cli.output),
         Command::Keygroups(args) => keygroups::run(args, cli.output),
         Command::Test(args) => test::run(args, cli.output),
+        Command::Version(args) => version::run(args, cli.output),
     };
     exit.into()
 }

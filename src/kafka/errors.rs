@@ -43,6 +43,61 @@ pub fn kind_of(error: &KafkaError) -> Kind {
     }
 }
 
+/// What the caller does about an error that a client told in the background, with librdkafka's text about it.
+/// What may pass by itself never ends a job.
+#[must_use]
+pub fn kind_of_event(error: &KafkaError, text: &str) -> Kind {
+    use RDKafkaErrorCode as Code;
+    match error.rdkafka_error_code() {
+        // Metadata is late after a topic was made or moved; whether a topic exists is asked at start.
+        Some(Code::UnknownTopic | Code::UnknownTopicOrPartition | Code::UnknownPartition) => Kind::Transient,
+        // A handshake that broke off is an outage; one that failed over a certificate is a refusal.
+        Some(Code::SSL) if !is_about_trust(text) => Kind::Transient,
+        // Whether the endpoint refused or was not there is told by the log line that goes with it.
+        Some(Code::Authentication) if text.contains(NO_TOKEN) => Kind::Transient,
+        _ => kind_of(error),
+    }
+}
+
+/// How librdkafka begins when a token could not be had.
+const NO_TOKEN: &str = "Failed to acquire SASL OAUTHBEARER token";
+
+fn is_about_trust(text: &str) -> bool {
+    let text = text.to_ascii_lowercase();
+    ["certificate", "alert", "hostname mismatch"].iter().any(|word| text.contains(word))
+}
+
+/// Facility of librdkafka's log lines about tokens.
+pub const TOKENS: &str = "OIDC";
+
+/// Whether a log line of [`TOKENS`] says that the token endpoint refused: it ends with the code of an answer
+/// in brackets, and one of 4xx other than "too late", "too early" and "too many" does not change by itself.
+#[must_use]
+pub fn token_is_refused(line: &str) -> bool {
+    let code = line.trim_end().strip_suffix(')').and_then(|line| line.rsplit('(').next());
+    let code = code.and_then(|code| code.parse::<u16>().ok());
+    code.is_some_and(|code| (400..500).contains(&code) && ![408, 425, 429].contains(&code))
+}
+
+/// What to do about a refusal; empty when its text says it.
+#[must_use]
+pub fn advice(error: &KafkaError, text: &str) -> &'static str {
+    use RDKafkaErrorCode as Code;
+    match error.rdkafka_error_code() {
+        Some(Code::Authentication | Code::SaslAuthenticationFailed) => {
+            "; check user and password in properties.sasl.jaas.config, and what the broker allows them"
+        }
+        Some(Code::UnsupportedSASLMechanism) => "; check properties.sasl.mechanism",
+        Some(Code::SSL) if text.contains("alert") => {
+            "; check the certificate that the client shows: properties.ssl.keystore.location and its neighbours"
+        }
+        Some(Code::SSL) => {
+            "; check whom the client trusts, properties.ssl.truststore.location, and the broker's name in its certificate"
+        }
+        _ => "",
+    }
+}
+
 /// An error of the crate, with `doing` in front: `reading topic orders: …`.
 #[must_use]
 pub fn explain(doing: &str, error: &KafkaError) -> Error {

@@ -24,6 +24,8 @@ mod database;
 mod replica;
 /// A TCP proxy in front of a real server.
 mod proxy;
+/// Listeners of the broker with logins and TLS.
+mod security;
 
 /// Golden cases in the format of `lookaside test`.
 mod cases;
@@ -57,6 +59,11 @@ mod commands;
 mod kafka_source;
 /// The upsert-kafka sink on the real broker: placement, acknowledgements, refusals.
 mod kafka_sink;
+
+/// Logins and TLS on the real broker.
+mod kafka_security;
+/// Compressed batches on the real broker.
+mod kafka_codecs;
 
 /// The benchmark's input has the shares and sizes that its results are read by.
 mod workload;

@@ -5,9 +5,11 @@
 #   stack.sh run COMMAND…   start the servers, run COMMAND with their addresses in
 #                           LOOKASIDE_TEST_KAFKA and LOOKASIDE_TEST_MYSQL, stop them
 #
-# Where a container engine runs, the servers come from tests/stack/compose.yaml;
-# elsewhere Kafka's jars come from Maven Central and MariaDB from the system's
+# Kafka's jars come from Maven Central. Where a container engine runs, MySQL
+# comes from tests/stack/compose.yaml, elsewhere MariaDB from the system's
 # packages. What is missing and cannot be installed is named in one line.
+# LOOKASIDE_TEST_KAFKA_LOGS is the broker's data; security.sh explains
+# LOOKASIDE_TEST_SECURITY.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -43,6 +45,8 @@ wait_port() { # port seconds name log
   die "$3 did not answer on port $1 within $2 seconds"
 }
 
+. "$here/security.sh"
+
 kafka_jars() {
   [ -f "$cache/jars/.complete" ] && return
   need java openjdk-17-jre-headless
@@ -57,16 +61,20 @@ kafka_jars() {
 start_kafka() {
   kafka_jars
   kafka_port=${LOOKASIDE_STACK_KAFKA_PORT:-$(free_port)}
-  local controller uuid
-  controller=$(free_port)
+  local controller uuid security=$data/security sasl_ssl sasl_plaintext ssl
+  controller=$(free_port) sasl_ssl=$(free_port) sasl_plaintext=$(free_port) ssl=$(free_port)
   mkdir -p "$data/kafka"
+  make_certificates "$security"
+  local secure="SASL_SSL://127.0.0.1:$sasl_ssl,SASL_PLAINTEXT://127.0.0.1:$sasl_plaintext,SSL://127.0.0.1:$ssl"
+  tr , '\n' <<<"$secure" >"$security/listeners"
   cat >"$data/server.properties" <<CONF
 process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@localhost:$controller
-listeners=PLAINTEXT://127.0.0.1:$kafka_port,CONTROLLER://127.0.0.1:$controller
-advertised.listeners=PLAINTEXT://127.0.0.1:$kafka_port
+listeners=PLAINTEXT://127.0.0.1:$kafka_port,CONTROLLER://127.0.0.1:$controller,$secure
+advertised.listeners=PLAINTEXT://127.0.0.1:$kafka_port,$secure
 controller.listener.names=CONTROLLER
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SASL_SSL:SASL_SSL,SASL_PLAINTEXT:SASL_PLAINTEXT,SSL:SSL
 inter.broker.listener.name=PLAINTEXT
 log.dirs=$data/kafka
 offsets.topic.replication.factor=1
@@ -76,9 +84,12 @@ transaction.state.log.min.isr=1
 transaction.state.log.num.partitions=4
 group.initial.rebalance.delay.ms=0
 auto.create.topics.enable=false
+$(security_settings "$security")
 CONF
   uuid=$(java -cp "$cache/jars/*" kafka.tools.StorageTool random-uuid 2>/dev/null)
   java -cp "$cache/jars/*" kafka.tools.StorageTool format -t "$uuid" -c "$data/server.properties" \
+    --add-scram "SCRAM-SHA-256=[name=$kafka_user,password=$kafka_password]" \
+    --add-scram "SCRAM-SHA-512=[name=$kafka_user,password=$kafka_password]" \
     >"$data/format.log" 2>&1 || die "the Kafka broker could not format its storage: $(tail -n 3 "$data/format.log")"
   java -Xmx1g -Dorg.slf4j.simpleLogger.defaultLogLevel=warn -cp "$cache/jars/*" kafka.Kafka \
     "$data/server.properties" >"$data/kafka.log" 2>&1 &
@@ -116,11 +127,11 @@ stop() {
   [ -n "${compose:-}" ] && docker compose -p "$compose" -f "$here/compose.yaml" down -v >/dev/null 2>&1 || true
 }
 
-start_containers() {
+start_container() {
   compose=lookaside-test-$$
-  kafka_port=$(free_port) mysql_port=$(free_port)
-  export KAFKA_PORT=$kafka_port MYSQL_PORT=$mysql_port
-  docker compose -p "$compose" -f "$here/compose.yaml" up -d --wait >&2 || die 'docker compose could not start the servers'
+  mysql_port=$(free_port)
+  export MYSQL_PORT=$mysql_port
+  docker compose -p "$compose" -f "$here/compose.yaml" up -d --wait >&2 || die 'docker compose could not start MySQL'
 }
 
 [ "${1:-}" = run ] && [ $# -ge 2 ] || die 'usage: stack.sh run COMMAND…'
@@ -129,15 +140,16 @@ pids=()
 trap stop EXIT
 trap 'exit 130' INT TERM
 need python3 python3
+data=$(mktemp -d "${TMPDIR:-/tmp}/lookaside-stack.XXXXXX")
+start_kafka
 if docker info >/dev/null 2>&1; then
-  start_containers
+  start_container
 else
-  data=$(mktemp -d "${TMPDIR:-/tmp}/lookaside-stack.XXXXXX")
-  start_kafka
   start_mariadb
-  wait_port "$kafka_port" 60 'the Kafka broker' "$data/kafka.log"
   wait_port "$mysql_port" 60 'MariaDB' "$data/mysql.log"
 fi
+wait_port "$kafka_port" 60 'the Kafka broker' "$data/kafka.log"
 export LOOKASIDE_TEST_KAFKA=127.0.0.1:$kafka_port LOOKASIDE_TEST_MYSQL=127.0.0.1:$mysql_port
+export LOOKASIDE_TEST_KAFKA_LOGS=$data/kafka LOOKASIDE_TEST_SECURITY=$data/security
 say "Kafka at $LOOKASIDE_TEST_KAFKA, MySQL protocol at $LOOKASIDE_TEST_MYSQL"
 "$@"
