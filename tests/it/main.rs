@@ -43,6 +43,9 @@ mod live_cases;
 /// The examples of the repository, started for real.
 mod examples;
 
+/// The example with everything around it, `compose.yaml`.
+mod compose;
+
 /// Bad data and refusing systems, with exit codes.
 mod bad_input;
 

@@ -17,20 +17,8 @@ root=$(cd "$here/../.." && pwd)
 cache=${LOOKASIDE_STACK_CACHE:-$root/target/stack}
 data=
 
-say() { printf 'stack: %s\n' "$*" >&2; }
-die() { say "$*"; exit 1; }
-
-# Installs a Debian package that provides a command, where that is allowed.
-need() { # command package
-  command -v "$1" >/dev/null 2>&1 && return
-  [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1 ||
-    die "$1 is missing: install the package $2 (Debian: apt-get install $2)"
-  say "installing $2"
-  [ -n "${apt_updated:-}" ] || apt-get update -qq >&2
-  apt_updated=1
-  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$2" >&2 ||
-    die "$1 is missing and $2 could not be installed"
-}
+. "$here/need.sh"
+. "$here/security.sh"
 
 free_port() {
   python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
@@ -44,8 +32,6 @@ wait_port() { # port seconds name log
   tail -n 20 "$4" >&2 || true
   die "$3 did not answer on port $1 within $2 seconds"
 }
-
-. "$here/security.sh"
 
 kafka_jars() {
   [ -f "$cache/jars/.complete" ] && return
