@@ -43,6 +43,8 @@ mod live_cases;
 /// The examples of the repository, started for real.
 mod examples;
 
+/// The image of the Dockerfile.
+mod image;
 /// The example with everything around it, `compose.yaml`.
 mod compose;
 
