@@ -122,7 +122,7 @@ fn its_parts_agree() {
     let prometheus = text("prometheus", "/etc/prometheus/prometheus.yml");
     assert!(prometheus.contains("rule_files: [/etc/prometheus/alerts.yaml]"));
     assert!(text("prometheus", "/etc/prometheus/alerts.yaml").contains("groups:"));
-    assert!(prometheus.contains("targets: [\"lookaside:8080\"]") && reaches(&model, "lookaside:8080"));
+    assert!(prometheus.contains("targets: ['lookaside:8080']") && reaches(&model, "lookaside:8080"));
     let source = text("grafana", "/etc/grafana/provisioning/datasources/prometheus.yaml");
     assert!(source.contains("url: http://prometheus:9090") && reaches(&model, "prometheus:9090"));
     let dashboards = text("grafana", "/etc/grafana/provisioning/dashboards/lookaside.yaml");
