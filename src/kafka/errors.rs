@@ -109,3 +109,37 @@ pub fn explain(doing: &str, error: &KafkaError) -> Error {
     };
     Error::new(kind, format!("{doing}: {detail}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use RDKafkaErrorCode as Code;
+
+    #[test]
+    fn refusals_end_a_job_and_outages_do_not() {
+        let cases = [
+            (Code::Authentication, "SASL authentication error: Authentication failed", Kind::External),
+            (Code::Authentication, "Failed to acquire SASL OAUTHBEARER token: Could not connect", Kind::Transient),
+            (Code::SSL, "SSL handshake failed: error:0A000086:certificate verify failed", Kind::External),
+            (Code::SSL, "SSL handshake failed: tlsv13 alert certificate required", Kind::External),
+            (Code::SSL, "SSL handshake failed: unexpected eof while reading", Kind::Transient),
+            (Code::UnknownTopicOrPartition, "no such topic", Kind::Transient),
+            (Code::TopicAuthorizationFailed, "not allowed", Kind::External),
+            (Code::BrokerTransportFailure, "Disconnected", Kind::Transient),
+        ];
+        for (code, text, kind) in cases {
+            assert_eq!(kind_of_event(&KafkaError::Global(code), text), kind, "{code:?} {text}");
+        }
+    }
+
+    #[test]
+    fn a_token_endpoint_refuses_with_a_code() {
+        let line = |end: &str| format!("Failed to retrieve OIDC token from \"https://id\": {end}");
+        for refused in ["{\"error\":\"invalid_client\"} (401)", "no (400)", "not (here) (404)"] {
+            assert!(token_is_refused(&line(refused)), "{refused}");
+        }
+        for passing in ["Could not connect to server (-1)", "busy (503)", "slow down (429)", "(401) then nothing", ""] {
+            assert!(!token_is_refused(&line(passing)), "{passing}");
+        }
+    }
+}
