@@ -1,4 +1,5 @@
 //! What `lookaside version` says of a build: the compiler, the target, and for release builds the revision.
+#![expect(clippy::disallowed_methods, reason = "what cargo tells a build script stands in the environment")]
 
 use std::process::Command;
 

@@ -51,8 +51,15 @@ pub fn kind_of_event(error: &KafkaError, text: &str) -> Kind {
     match error.rdkafka_error_code() {
         // Metadata is late after a topic was made or moved; whether a topic exists is asked at start.
         Some(Code::UnknownTopic | Code::UnknownTopicOrPartition | Code::UnknownPartition) => Kind::Transient,
-        // A handshake that broke off is an outage; one that failed over a certificate is a refusal.
-        Some(Code::SSL) if !is_about_trust(text) => Kind::Transient,
+        // A handshake that broke off is an outage; one that failed over a certificate is a refusal. Of TLS 1.3
+        // the client learns only when it reads that its own certificate was refused.
+        Some(Code::SSL | Code::BrokerTransportFailure) => {
+            if is_about_trust(text) {
+                Kind::External
+            } else {
+                Kind::Transient
+            }
+        }
         // Whether the endpoint refused or was not there is told by the log line that goes with it.
         Some(Code::Authentication) if text.contains(NO_TOKEN) => Kind::Transient,
         _ => kind_of(error),
@@ -62,9 +69,10 @@ pub fn kind_of_event(error: &KafkaError, text: &str) -> Kind {
 /// How librdkafka begins when a token could not be had.
 const NO_TOKEN: &str = "Failed to acquire SASL OAUTHBEARER token";
 
+/// Whether OpenSSL says that one side does not accept the other's certificate, or that they have no cipher in common.
 fn is_about_trust(text: &str) -> bool {
-    let text = text.to_ascii_lowercase();
-    ["certificate", "alert", "hostname mismatch"].iter().any(|word| text.contains(word))
+    let words = ["certificate", "hostname mismatch", "unknown ca", "handshake failure"];
+    text.contains("SSL") && words.iter().any(|word| text.contains(word))
 }
 
 /// Facility of librdkafka's log lines about tokens.
@@ -88,7 +96,7 @@ pub fn advice(error: &KafkaError, text: &str) -> &'static str {
             "; check user and password in properties.sasl.jaas.config, and what the broker allows them"
         }
         Some(Code::UnsupportedSASLMechanism) => "; check properties.sasl.mechanism",
-        Some(Code::SSL) if text.contains("alert") => {
+        Some(Code::SSL | Code::BrokerTransportFailure) if text.contains("alert") => {
             "; check the certificate that the client shows: properties.ssl.keystore.location and its neighbours"
         }
         Some(Code::SSL) => {
@@ -119,9 +127,18 @@ mod tests {
     fn refusals_end_a_job_and_outages_do_not() {
         let cases = [
             (Code::Authentication, "SASL authentication error: Authentication failed", Kind::External),
-            (Code::Authentication, "Failed to acquire SASL OAUTHBEARER token: Could not connect", Kind::Transient),
+            (
+                Code::Authentication,
+                "Failed to acquire SASL OAUTHBEARER token: Could not connect",
+                Kind::Transient,
+            ),
             (Code::SSL, "SSL handshake failed: error:0A000086:certificate verify failed", Kind::External),
             (Code::SSL, "SSL handshake failed: tlsv13 alert certificate required", Kind::External),
+            (
+                Code::BrokerTransportFailure,
+                "Receive failed: SSL routines::alert bad certificate",
+                Kind::External,
+            ),
             (Code::SSL, "SSL handshake failed: unexpected eof while reading", Kind::Transient),
             (Code::UnknownTopicOrPartition, "no such topic", Kind::Transient),
             (Code::TopicAuthorizationFailed, "not allowed", Kind::External),
@@ -138,7 +155,9 @@ mod tests {
         for refused in ["{\"error\":\"invalid_client\"} (401)", "no (400)", "not (here) (404)"] {
             assert!(token_is_refused(&line(refused)), "{refused}");
         }
-        for passing in ["Could not connect to server (-1)", "busy (503)", "slow down (429)", "(401) then nothing", ""] {
+        for passing in
+            ["Could not connect to server (-1)", "busy (503)", "slow down (429)", "(401) then nothing", ""]
+        {
             assert!(!token_is_refused(&line(passing)), "{passing}");
         }
     }

@@ -71,9 +71,14 @@ impl ClientErrors {
 
     /// Logs trouble that may pass, at most one line per [`REPEAT_AFTER`].
     pub fn trouble(&self, reason: &str) {
+        lock(&self.0.trouble).latest = Some(reason.to_owned());
+        self.say(reason);
+    }
+
+    /// Logs that something is tried again, at most one line per [`REPEAT_AFTER`]; its cause is known already.
+    pub fn say(&self, reason: &str) {
         let now = self.0.clock.now();
         let mut trouble = lock(&self.0.trouble);
-        trouble.latest = Some(reason.to_owned());
         let wait = i64::try_from(REPEAT_AFTER.as_millis()).unwrap_or(i64::MAX);
         if trouble.last_line.is_some_and(|last| now - last < wait) {
             trouble.suppressed += 1;

@@ -65,7 +65,10 @@ mod tests {
     #[test]
     fn what_is_built_in_is_told_by_librdkafka() {
         let small = Library::of("1.2.3", "gzip,snappy,sasl,regex,sasl_plain");
-        assert_eq!((small.codecs, small.tls, small.mechanisms), (vec!["gzip", "snappy"], false, vec!["PLAIN"]));
+        assert_eq!(
+            (small.codecs, small.tls, small.mechanisms),
+            (vec!["gzip", "snappy"], false, vec!["PLAIN"])
+        );
         let library = Library::built_in().unwrap();
         assert_eq!(library.codecs, CODECS);
         assert!(library.tls && library.token_endpoint, "{library:?}");

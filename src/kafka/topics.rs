@@ -55,7 +55,7 @@ pub fn wait_for<T>(
             return Err(error);
         }
         let cause = errors.latest().unwrap_or_default();
-        errors.trouble(&if cause.is_empty() { error.to_string() } else { format!("{error} ({cause})") });
+        errors.say(&if cause.is_empty() { error.to_string() } else { format!("{error} ({cause})") });
         clock.sleep_blocking(ASK_AGAIN);
     }
 }

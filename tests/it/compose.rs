@@ -79,9 +79,9 @@ fn docker_compose_accepts_it_and_what_it_mounts_is_there() {
 fn reaches(model: &Json, address: &str) -> bool {
     let (host, port) = address.split_once(':').expect("host:port");
     let service = &model["services"][host];
-    let by_map = service["ports"].as_array().is_some_and(|ports| {
-        ports.iter().any(|entry| entry["target"].as_u64() == port.parse().ok())
-    });
+    let by_map = service["ports"]
+        .as_array()
+        .is_some_and(|ports| ports.iter().any(|entry| entry["target"].as_u64() == port.parse().ok()));
     let advertised = service["environment"]["KAFKA_ADVERTISED_LISTENERS"].as_str().unwrap_or_default();
     service.is_object() && (by_map || advertised.contains(&format!("//{address}")))
 }
@@ -126,7 +126,8 @@ fn its_parts_agree() {
     let source = text("grafana", "/etc/grafana/provisioning/datasources/prometheus.yaml");
     assert!(source.contains("url: http://prometheus:9090") && reaches(&model, "prometheus:9090"));
     let dashboards = text("grafana", "/etc/grafana/provisioning/dashboards/lookaside.yaml");
-    let home = all["grafana"]["environment"]["GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH"].as_str().expect("a path");
+    let home =
+        all["grafana"]["environment"]["GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH"].as_str().expect("a path");
     let (folder, _) = home.rsplit_once('/').expect("a folder");
     assert!(dashboards.contains(&format!("path: {folder}")));
     let dashboard: Json = serde_json::from_str(&text("grafana", home)).expect("a dashboard");
@@ -146,7 +147,10 @@ impl Orders {
             [("kafka-topics.sh", "TopicCommand"), ("kafka-console-producer.sh", "ConsoleProducer")]
         {
             let path = folder.join(script);
-            let text = format!("#!/bin/sh\nexec java -Xmx128m -cp '{}' org.apache.kafka.tools.{class} \"$@\"\n", jars.display());
+            let text = format!(
+                "#!/bin/sh\nexec java -Xmx128m -cp '{}' org.apache.kafka.tools.{class} \"$@\"\n",
+                jars.display()
+            );
             std::fs::write(&path, text).expect("script");
             let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
             std::fs::set_permissions(&path, mode).expect("mode");

@@ -137,9 +137,11 @@ pipeline: {{from: src, into: out}}
 ",
         listener("SASL_SSL")
     );
-    for (name, content) in
-        [("definition.yaml", definition), ("password", PASSWORD.to_owned()), ("ca.pem", security::text("ca.pem"))]
-    {
+    for (name, content) in [
+        ("definition.yaml", definition),
+        ("password", PASSWORD.to_owned()),
+        ("ca.pem", security::text("ca.pem")),
+    ] {
         fs::write(files.join(name), content).expect("file");
     }
     let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);

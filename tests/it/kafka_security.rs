@@ -89,6 +89,7 @@ fn is_refused(name: &str, servers: &str, properties: &[(&str, &str)], words: &[&
     assert_eq!(status.code(), Some(4), "{name}: {log}");
     let errors: Vec<_> = log.lines().filter(|line| line.starts_with("error: ")).collect();
     assert_eq!(errors.len(), 1, "{name}: {log}");
+    println!("{name}: {}", errors[0]);
     for word in words {
         assert!(errors[0].contains(word), "{name}: '{word}' is not in: {}", errors[0]);
     }
@@ -114,19 +115,27 @@ fn each_mechanism_with_a_password_logs_in_with_and_without_tls() {
     ] {
         let config = login(module, PASSWORD);
         let name = mechanism.to_lowercase();
-        works(&format!("{name}-tls"), &listener("SASL_SSL"), &[
-            ("security.protocol", "SASL_SSL"),
-            ("sasl.mechanism", mechanism),
-            ("sasl.jaas.config", &config),
-            ("ssl.truststore.type", "PEM"),
-            ("ssl.truststore.location", &ca),
-        ]);
-        if mechanism != "SCRAM-SHA-256" {
-            works(&name, &listener("SASL_PLAINTEXT"), &[
-                ("security.protocol", "SASL_PLAINTEXT"),
+        works(
+            &format!("{name}-tls"),
+            &listener("SASL_SSL"),
+            &[
+                ("security.protocol", "SASL_SSL"),
                 ("sasl.mechanism", mechanism),
                 ("sasl.jaas.config", &config),
-            ]);
+                ("ssl.truststore.type", "PEM"),
+                ("ssl.truststore.location", &ca),
+            ],
+        );
+        if mechanism != "SCRAM-SHA-256" {
+            works(
+                &name,
+                &listener("SASL_PLAINTEXT"),
+                &[
+                    ("security.protocol", "SASL_PLAINTEXT"),
+                    ("sasl.mechanism", mechanism),
+                    ("sasl.jaas.config", &config),
+                ],
+            );
         }
     }
 }
@@ -137,16 +146,20 @@ fn a_token_of_an_endpoint_logs_in() {
     let (ca, config) = (file("ca.pem"), token(PASSWORD));
     for scheme in ["http", "https"] {
         let endpoint = TokenEndpoint::start(scheme);
-        works(&format!("token-{scheme}"), &listener("SASL_SSL"), &[
-            ("security.protocol", "SASL_SSL"),
-            ("sasl.mechanism", "OAUTHBEARER"),
-            ("sasl.oauthbearer.token.endpoint.url", &endpoint.url),
-            ("sasl.login.callback.handler.class", &handler),
-            ("sasl.jaas.config", &config),
-            ("https.ca.location", &ca),
-            ("ssl.truststore.type", "PEM"),
-            ("ssl.truststore.location", &ca),
-        ]);
+        works(
+            &format!("token-{scheme}"),
+            &listener("SASL_SSL"),
+            &[
+                ("security.protocol", "SASL_SSL"),
+                ("sasl.mechanism", "OAUTHBEARER"),
+                ("sasl.oauthbearer.token.endpoint.url", &endpoint.url),
+                ("sasl.login.callback.handler.class", &handler),
+                ("sasl.jaas.config", &config),
+                ("https.ca.location", &ca),
+                ("ssl.truststore.type", "PEM"),
+                ("ssl.truststore.location", &ca),
+            ],
+        );
     }
 }
 
@@ -185,7 +198,9 @@ fn a_certificate_of_the_client_in_each_form_is_accepted() {
 
 #[test]
 fn a_wrong_password_ends_the_job_and_is_not_printed() {
-    for (mechanism, module) in [("PLAIN", "plain.PlainLoginModule"), ("SCRAM-SHA-256", "scram.ScramLoginModule")] {
+    for (mechanism, module) in
+        [("PLAIN", "plain.PlainLoginModule"), ("SCRAM-SHA-256", "scram.ScramLoginModule")]
+    {
         let config = login(module, CANARY);
         let properties = [
             ("security.protocol", "SASL_PLAINTEXT"),
@@ -257,13 +272,17 @@ fn a_broker_that_hangs_up_is_waited_for() {
     let proxy = Proxy::new(&listener("SASL_SSL"));
     proxy.refuse();
     let servers = format!("127.0.0.1:{}", proxy.port());
-    let job = Job::new("hangs-up", &servers, &[
-        ("security.protocol", "SASL_SSL"),
-        ("sasl.mechanism", "SCRAM-SHA-512"),
-        ("sasl.jaas.config", &config),
-        ("ssl.truststore.type", "PEM"),
-        ("ssl.truststore.location", &ca),
-    ]);
+    let job = Job::new(
+        "hangs-up",
+        &servers,
+        &[
+            ("security.protocol", "SASL_SSL"),
+            ("sasl.mechanism", "SCRAM-SHA-512"),
+            ("sasl.jaas.config", &config),
+            ("ssl.truststore.type", "PEM"),
+            ("ssl.truststore.location", &ca),
+        ],
+    );
     let mut replica = job.start();
     while proxy.accepted() < 3 {
         std::thread::sleep(Duration::from_millis(100));

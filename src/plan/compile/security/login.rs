@@ -79,8 +79,14 @@ fn mechanism(context: &mut Context, given: &Given, protocol: &Text) -> Option<Me
     let named = ["sasl.mechanism", "sasl.mechanisms"];
     let Some(value) = named.into_iter().find_map(|name| given.get(name)) else {
         if !named.into_iter().any(|name| given.has(name)) {
-            let what = format!("'properties.sasl.mechanism' is missing, and security.protocol is {}", protocol.written);
-            let help = format!("Kafka's default, Kerberos (GSSAPI), is not supported; write one of {}", MECHANISMS.join(", "));
+            let what = format!(
+                "'properties.sasl.mechanism' is missing, and security.protocol is {}",
+                protocol.written
+            );
+            let help = format!(
+                "Kafka's default, Kerberos (GSSAPI), is not supported; write one of {}",
+                MECHANISMS.join(", ")
+            );
             context.fault(&protocol.span, what, help);
         }
         return None;
@@ -93,7 +99,11 @@ fn mechanism(context: &mut Context, given: &Given, protocol: &Text) -> Option<Me
             let what = format!("'properties.sasl.mechanism' is '{}'", value.written);
             let fault = Fault::new(&value.span, what).allowed(&value.written, MECHANISMS);
             let kerberos = "Kerberos (GSSAPI) is not supported";
-            context.faults.add(if name.eq_ignore_ascii_case("GSSAPI") { fault.help(kerberos) } else { fault });
+            context.faults.add(if name.eq_ignore_ascii_case("GSSAPI") {
+                fault.help(kerberos)
+            } else {
+                fault
+            });
             None
         }
     }
@@ -119,7 +129,8 @@ fn password(
         let in_jaas = jaas.and_then(|(_, jaas)| jaas.get(option));
         match (in_jaas, given.get(name)) {
             (Some(_), Some(value)) => {
-                let what = format!("'properties.{name}' is given, and properties.sasl.jaas.config has one too");
+                let what =
+                    format!("'properties.{name}' is given, and properties.sasl.jaas.config has one too");
                 context.fault(&value.span, what, "leave one of them out");
             }
             (Some(value), None) => client.set(name, value),
@@ -160,7 +171,8 @@ fn token(
         return;
     }
     client.set("sasl.oauthbearer.method", "oidc");
-    let asks_metadata = given.text("sasl.oauthbearer.metadata.authentication.type").is_some_and(|kind| kind != "none");
+    let asks_metadata =
+        given.text("sasl.oauthbearer.metadata.authentication.type").is_some_and(|kind| kind != "none");
     match given.get("sasl.oauthbearer.token.endpoint.url") {
         Some(value) => endpoint(context, client, value),
         None if asks_metadata || given.has("sasl.oauthbearer.token.endpoint.url") => {}
@@ -193,7 +205,8 @@ fn token_module(context: &mut Context, client: &mut Client, config: &Text, jaas:
             (Some((_, own)), _) => client.set(own, value),
             (None, Some(extension)) => extensions.push(format!("{extension}={value}")),
             (None, None) if name.starts_with(UNSIGNED_OPTIONS) => {
-                let what = format!("'properties.sasl.jaas.config' has {name}: it makes tokens without a signature");
+                let what =
+                    format!("'properties.sasl.jaas.config' has {name}: it makes tokens without a signature");
                 context.fault(&config.span, what, UNSIGNED);
             }
             (None, None) => unknown_option(context, config, jaas, name),
@@ -220,6 +233,8 @@ fn handler(context: &mut Context, value: &Text, allowed: &[&str]) {
     let name = class.rsplit('.').next().unwrap_or(class);
     if !class.is_empty() && !allowed.contains(&name) {
         let what = "'properties.sasl.login.callback.handler.class' is refused";
-        context.faults.add(Fault::new(&value.span, what).help("Java classes cannot be run here; leave it out"));
+        context
+            .faults
+            .add(Fault::new(&value.span, what).help("Java classes cannot be run here; leave it out"));
     }
 }

@@ -60,7 +60,8 @@ pub(super) fn compile(context: &mut Context, table: &str, client: &mut Client, g
     });
     let Some(protocol) = found else {
         if let Some(value) = written {
-            let fault = Fault::new(&value.span, "'properties.security.protocol' is not one of the words allowed");
+            let fault =
+                Fault::new(&value.span, "'properties.security.protocol' is not one of the words allowed");
             context.faults.add(fault.allowed(&value.written, PROTOCOLS.iter().map(|known| known.name)));
         }
         return;

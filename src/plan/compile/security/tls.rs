@@ -50,7 +50,11 @@ fn trust(context: &mut Context, table: &str, client: &mut Client, given: &Given)
         && kind != Some(Store::Pem)
         && let Some(value) = location
     {
-        let form = if kind == Some(Store::Pkcs12) { "a PKCS12 store" } else { "a store of Java (JKS, Kafka's default)" };
+        let form = if kind == Some(Store::Pkcs12) {
+            "a PKCS12 store"
+        } else {
+            "a store of Java (JKS, Kafka's default)"
+        };
         let what = format!("'properties.ssl.truststore.location' names {form}; only PEM files can be read");
         let help = "write its certificates into one (keytool -list -rfc -keystore STORE > ca.pem) and properties.ssl.truststore.type: PEM";
         context.fault(&value.span, what, help);
@@ -196,7 +200,9 @@ fn host_names(context: &mut Context, client: &mut Client, given: &Given) {
         _ => {
             let what = format!("'properties.{name}' is not one of the words allowed");
             let fault = Fault::new(&value.span, what).allowed(&value.written, ["https", "none"]);
-            context.faults.add(fault.help("https: the certificate must bear the broker's name; none or '': it need not"));
+            context.faults.add(
+                fault.help("https: the certificate must bear the broker's name; none or '': it need not"),
+            );
         }
     }
 }
@@ -209,7 +215,10 @@ fn versions(context: &mut Context, table: &str, given: &Given) {
             let reason = "TLS 1.2 and 1.3 are offered; the broker chooses";
             context.note(table, &format!("properties.{name}"), reason);
         } else {
-            let fault = Fault::new(&value.span, format!("'properties.{name}' asks for versions that are not offered"));
+            let fault = Fault::new(
+                &value.span,
+                format!("'properties.{name}' asks for versions that are not offered"),
+            );
             context.faults.add(fault.allowed(&value.written, VERSIONS));
         }
     }
