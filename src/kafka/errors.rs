@@ -99,7 +99,7 @@ pub fn advice(error: &KafkaError, text: &str) -> &'static str {
         Some(Code::SSL | Code::BrokerTransportFailure) if text.contains("alert") => {
             "; check the certificate that the client shows: properties.ssl.keystore.location and its neighbours"
         }
-        Some(Code::SSL) => {
+        Some(Code::SSL | Code::BrokerTransportFailure) => {
             "; check whom the client trusts, properties.ssl.truststore.location, and the broker's name in its certificate"
         }
         _ => "",

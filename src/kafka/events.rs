@@ -19,7 +19,7 @@ use rdkafka::types::RDKafkaRespErr;
 use crate::clock::{Clock, Millis};
 use crate::error::{Error, Kind};
 
-use super::errors::{TOKENS, advice, explain, kind_of_event, token_is_refused};
+use super::errors::{TOKENS, advice, kind_of_event, token_is_refused};
 
 /// One line per this time for the same trouble: an outage must not flood the log.
 const REPEAT_AFTER: Duration = Duration::from_secs(10);
@@ -58,15 +58,14 @@ impl ClientErrors {
         match kind_of_event(error, reason) {
             Kind::Transient | Kind::Bug | Kind::Data => self.trouble(reason),
             kind => {
-                let (refused, advice) = (explain("Kafka refuses", error), advice(error, reason));
-                self.end(kind, &format!("{refused}: {reason}{advice}"));
+                self.end(kind, format!("Kafka refuses: {reason}{}", advice(error, reason)));
             }
         }
     }
 
     /// The first error that cannot pass by itself ends the job.
-    fn end(&self, kind: Kind, what: &str) {
-        lock(&self.0.fatal).get_or_insert_with(|| Error::new(kind, format!("{}: {what}", self.0.who)));
+    fn end(&self, kind: Kind, what: String) {
+        lock(&self.0.fatal).get_or_insert_with(|| Error::new(kind, what));
     }
 
     /// Logs trouble that may pass, at most one line per [`REPEAT_AFTER`].
@@ -92,6 +91,12 @@ impl ClientErrors {
     /// The error that ends the job, if there is one.
     #[must_use]
     pub fn fatal(&self) -> Option<Error> {
+        self.refusal().map(|error| error.context(&self.0.who))
+    }
+
+    /// The same for a caller that says itself which client it is.
+    #[must_use]
+    pub fn refusal(&self) -> Option<Error> {
         lock(&self.0.fatal).clone()
     }
 
@@ -110,7 +115,7 @@ impl ClientErrors {
             }
             _ if facility == TOKENS && token_is_refused(message) => {
                 let check = "check client id and secret in properties.sasl.jaas.config";
-                self.end(Kind::External, &format!("no token to log in with: {message}; {check}"));
+                self.end(Kind::External, format!("no token to log in with: {message}; {check}"));
             }
             // About settings, once, when the client is made.
             _ if facility == "CONFWARN" => tracing::warn!(client = %who, "librdkafka: {message}"),

@@ -48,8 +48,8 @@ pub fn wait_for<T>(
             Ok(answer) => return Ok(answer),
             Err(error) => error,
         };
-        if let Some(fatal) = errors.fatal() {
-            return Err(fatal);
+        if let Some(refusal) = errors.refusal() {
+            return Err(refusal);
         }
         if error.kind() != Kind::Transient || !go_on() {
             return Err(error);

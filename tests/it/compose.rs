@@ -141,15 +141,13 @@ struct Orders {
 
 impl Orders {
     fn start(folder: &Path, topic: &str) -> Self {
-        let jars = std::env::var("LOOKASIDE_STACK_CACHE").unwrap_or_else(|_| "target/stack".to_owned());
-        let jars = std::fs::canonicalize(jars).expect("the broker's jars").join("jars/*");
         for (script, class) in
             [("kafka-topics.sh", "TopicCommand"), ("kafka-console-producer.sh", "ConsoleProducer")]
         {
             let path = folder.join(script);
             let text = format!(
-                "#!/bin/sh\nexec java -Xmx128m -cp '{}' org.apache.kafka.tools.{class} \"$@\"\n",
-                jars.display()
+                "#!/bin/sh\nexec java -Xmx128m -cp '{}/*' org.apache.kafka.tools.{class} \"$@\"\n",
+                stack::kafka_jars()
             );
             std::fs::write(&path, text).expect("script");
             let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
@@ -163,13 +161,14 @@ impl Orders {
             .env("READY_FILE", folder.join("ready"))
             .env("PAUSE", "0.05")
             .stdout(Stdio::null())
-            .stderr(Stdio::null())
+            .stderr(std::fs::File::create(folder.join("orders.log")).expect("log"))
             .spawn()
             .expect("orders.sh starts");
         let orders = Self { process };
         let deadline = Instant::now() + Duration::from_secs(60);
         while !folder.join("ready").exists() {
-            assert!(Instant::now() < deadline, "orders.sh made no topic");
+            let said = || std::fs::read_to_string(folder.join("orders.log")).unwrap_or_default();
+            assert!(Instant::now() < deadline, "orders.sh made no topic: {}", said());
             std::thread::sleep(Duration::from_millis(100));
         }
         orders

@@ -15,6 +15,11 @@ pub fn kafka_logs() -> String {
     address("LOOKASIDE_TEST_KAFKA_LOGS")
 }
 
+/// Folder of Kafka's jars: the broker and its tools.
+pub fn kafka_jars() -> String {
+    address("LOOKASIDE_TEST_KAFKA_JARS")
+}
+
 /// Folder of what a client needs for the broker's other listeners; see `security.rs`.
 pub fn security() -> String {
     address("LOOKASIDE_TEST_SECURITY")

@@ -8,8 +8,8 @@
 # Kafka's jars come from Maven Central. Where a container engine runs, MySQL
 # comes from tests/stack/compose.yaml, elsewhere MariaDB from the system's
 # packages. What is missing and cannot be installed is named in one line.
-# LOOKASIDE_TEST_KAFKA_LOGS is the broker's data; security.sh explains
-# LOOKASIDE_TEST_SECURITY.
+# LOOKASIDE_TEST_KAFKA_LOGS is the broker's data, LOOKASIDE_TEST_KAFKA_JARS its
+# program; security.sh explains LOOKASIDE_TEST_SECURITY.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -136,6 +136,6 @@ else
 fi
 wait_port "$kafka_port" 60 'the Kafka broker' "$data/kafka.log"
 export LOOKASIDE_TEST_KAFKA=127.0.0.1:$kafka_port LOOKASIDE_TEST_MYSQL=127.0.0.1:$mysql_port
-export LOOKASIDE_TEST_KAFKA_LOGS=$data/kafka LOOKASIDE_TEST_SECURITY=$data/security
+export LOOKASIDE_TEST_KAFKA_LOGS=$data/kafka LOOKASIDE_TEST_KAFKA_JARS=$cache/jars LOOKASIDE_TEST_SECURITY=$data/security
 say "Kafka at $LOOKASIDE_TEST_KAFKA, MySQL protocol at $LOOKASIDE_TEST_MYSQL"
 "$@"
