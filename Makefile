@@ -1,6 +1,6 @@
 # Every verb of the project. `make` alone lists them.
 
-.PHONY: help packages build test check lint deny bench
+.PHONY: help packages build test check lint deny docs bench
 .DEFAULT_GOAL := help
 
 help: ## list the verbs
@@ -12,7 +12,8 @@ packages: ## install what compiling needs beyond Rust: C compiler, CMake, OpenSS
 build: packages ## build the release binary, target/release/lookaside
 	cargo build --release
 
-test: check ## everything: format, lints, licences, and all tests against a real broker and database
+test: check ## everything: format, lints, licences, and all tests against a real broker, database and browser
+	tests/stack/browser.sh
 	tests/stack/stack.sh run cargo test --no-fail-fast
 
 check: lint deny ## what needs no server
@@ -25,6 +26,10 @@ deny: ## licences, sources and bans of the dependencies
 	@command -v cargo-deny >/dev/null 2>&1 || cargo install cargo-deny --locked --quiet
 	cargo deny --log-level error check bans licenses sources
 
-bench: ## the workload against a bare copy loop (FLINK=1: and Flink); results in benches/RESULTS.md
+docs: ## write the documents that are made from the source: docs/metrics.md
+	LOOKASIDE_UPDATE_DOCS=1 cargo test --quiet --test it the_document_is_the_list
+
+bench: ## the workload against a bare copy loop (FLINK=1: and Flink), and hashed against unhashed lookups
+	cargo bench --bench hashed_lookups
 	cargo bench --bench workload --no-run
 	tests/stack/stack.sh run cargo bench --bench workload

@@ -137,6 +137,7 @@ fn record_batches(plan: &Plan, partitions: &PartitionTable, cents: u64) -> Vec<R
             key: Some(key),
             value,
             routed_key: routed.key,
+            group: routed.group,
             silent: false,
             headers: None,
         });

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::config::{DefinitionSource, Fault, References, Span, load};
+use crate::config::{Definition, DefinitionSource, Fault, References, Span, effective, load};
 use crate::keygroup::KeyGroups;
 use crate::model::{PartitionTable, ShardId};
 use crate::pipeline::{self, Worker};
@@ -24,8 +24,22 @@ impl DefinitionArg {
 
     /// The plan with the SQL of its expressions, or every fault.
     pub fn plan_with_sql(&self) -> Result<(Plan, PlanSql), Vec<Fault>> {
-        let definition = load(&DefinitionSource::from(self.path.as_path()), &References::process())?;
-        let compiled = compile_with_sql(&definition)?;
+        self.compile(&self.load()?)
+    }
+
+    /// The plan and the definition as people may see it, or every fault.
+    pub fn plan_with_text(&self) -> Result<(Plan, String), Vec<Fault>> {
+        let definition = self.load()?;
+        let (plan, _) = self.compile(&definition)?;
+        Ok((plan, effective(&definition)))
+    }
+
+    fn load(&self) -> Result<Definition, Vec<Fault>> {
+        load(&DefinitionSource::from(self.path.as_path()), &References::process())
+    }
+
+    fn compile(&self, definition: &Definition) -> Result<(Plan, PlanSql), Vec<Fault>> {
+        let compiled = compile_with_sql(definition)?;
         self.check_types(&compiled.0)?;
         Ok(compiled)
     }

@@ -8,7 +8,7 @@ use tokio::runtime::{Builder, Runtime};
 use crate::clock::Clock;
 use crate::config::settings::Settings;
 use crate::error::{Error, Result};
-use crate::http::{Server, Watch, serve};
+use crate::http::{Server, Showing, Watch};
 use crate::plan::Plan;
 use crate::runtime::{Environment, Job, Shutdown};
 use crate::telemetry::install_log;
@@ -17,7 +17,7 @@ use super::Exit;
 use super::definition::DefinitionArg;
 use super::output::{self, OutputFormat};
 
-/// Threads of the I/O runtime: statements and HTTP wait more than they compute.
+/// Threads of the I/O runtime: statements wait more than they compute.
 const IO_THREADS: usize = 2;
 
 /// Runs a definition
@@ -28,7 +28,7 @@ pub(super) struct Args {
     /// Settings of the process [default: config/settings.yaml, if it is there]
     #[arg(long, value_name = "FILE")]
     settings: Option<PathBuf>,
-    /// Address of /metrics, /livez, /readyz and /api/v1/status
+    /// Address of the page, /metrics, /livez and /readyz
     #[arg(long, value_name = "HOST:PORT")]
     http: Option<String>,
     /// Log filter: error, warn, info, debug, or per module
@@ -43,15 +43,15 @@ pub(super) fn run(args: &Args, format: OutputFormat) -> Exit {
         .flatten()
         .collect();
     let ready = Settings::load(args.settings.as_deref(), &flags)
-        .and_then(|settings| args.definition.plan().map(|plan| (settings, plan)));
-    let (settings, plan) = match ready {
+        .and_then(|settings| args.definition.plan_with_text().map(|plan| (settings, plan)));
+    let (settings, (plan, definition)) = match ready {
         Ok(ready) => ready,
         Err(faults) => {
             output::faults(&faults, format);
             return Exit::Definition;
         }
     };
-    match run_job(&settings, plan) {
+    match run_job(&settings, plan, definition) {
         Ok(()) => Exit::Ok,
         Err(error) => {
             output::say(&format!("error: {error}"));
@@ -60,12 +60,12 @@ pub(super) fn run(args: &Args, format: OutputFormat) -> Exit {
     }
 }
 
-fn run_job(settings: &Settings, plan: Plan) -> Result<()> {
-    install_log(settings.log.format, &settings.log.level)?;
+fn run_job(settings: &Settings, plan: Plan, definition: String) -> Result<()> {
+    let problems = install_log(settings.log.format, &settings.log.level)?;
     let shutdown = Shutdown::on_signals()?;
+    let server = Server::bind(settings.http.address)?;
+    tracing::info!("the page is at http://{}/, with /metrics, /livez and /readyz", server.address());
     let io = io_runtime()?;
-    let server = io.block_on(Server::bind(&settings.http.address.to_string()))?;
-    tracing::info!(address = %server.address(), "serving /metrics, /livez, /readyz and /api/v1/status");
     let environment = Environment {
         clock: Clock::system(),
         runtime: io.handle().clone(),
@@ -74,10 +74,16 @@ fn run_job(settings: &Settings, plan: Plan) -> Result<()> {
         shutdown,
     };
     let job = Arc::new(Job::new(plan, environment)?);
-    let watch = Arc::new(Watch::new(Arc::clone(&job), Clock::system()));
+    let stall_timeout = settings.health.stall_timeout;
+    let showing = Showing { definition, problems: problems.clone(), stall_timeout };
+    let watch = Arc::new(Watch::new(Arc::clone(&job), Clock::system(), showing));
     // The server answers until the process ends: probes still ask while the job drains.
-    io.spawn(serve(server, watch, std::future::pending()));
+    let serving = server.start(watch)?;
     let outcome = job.run();
+    if let Err(error) = &outcome {
+        problems.end(&error.to_string());
+    }
+    serving.finish();
     io.shutdown_background();
     outcome
 }

@@ -32,6 +32,10 @@ impl Epochs {
         Self { shards, last: 0, open: VecDeque::new() }
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.open.len()
+    }
+
     pub(super) fn is_full(&self) -> bool {
         EPOCHS_MAX <= self.open.len()
     }

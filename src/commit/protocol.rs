@@ -107,6 +107,12 @@ impl Protocol {
         self.committed.get(&partition).copied()
     }
 
+    /// Epochs that are on their way.
+    #[must_use]
+    pub fn open_epochs(&self) -> usize {
+        self.epochs.len()
+    }
+
     /// Whether nothing is on its way and nothing is left to commit.
     #[must_use]
     pub fn is_idle(&self) -> bool {

@@ -20,6 +20,7 @@ pub mod options;
 mod reference;
 mod schema;
 pub mod settings;
+mod shown;
 mod tree;
 mod yaml;
 
@@ -30,5 +31,6 @@ pub use load::{DefinitionSource, load, load_inline, load_texts};
 pub use nearest::nearest;
 pub use reference::References;
 pub use schema::json_schema;
+pub use shown::{effective, shown};
 pub use tree::{Entry, Node, Style, Text, Value};
 pub use yaml::parse_yaml;

@@ -164,9 +164,11 @@ fn kind_schema(kind: Kind) -> Json {
                 choices.iter().filter(|choice| choice.refused.is_none()).map(|choice: &Choice| choice.name);
             words_schema(words)
         }
-        Kind::Text | Kind::AnyText | Kind::Secret | Kind::Character | Kind::PartitionOffsets => {
+        Kind::Text | Kind::AnyText | Kind::Character | Kind::PartitionOffsets => {
             json!({"$ref": "#/$defs/scalar"})
         }
+        // The mark by which editors hide it and the chart demands a reference.
+        Kind::Secret => json!({"$ref": "#/$defs/scalar", "writeOnly": true}),
     }
 }
 

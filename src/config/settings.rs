@@ -33,6 +33,8 @@ const SEPARATOR: &str = "__";
 pub struct Settings {
     /// `http`.
     pub http: Http,
+    /// `health`.
+    pub health: Health,
     /// `log`.
     pub log: Log,
     /// `shutdown`.
@@ -45,6 +47,15 @@ pub struct Settings {
 pub struct Http {
     /// Address and port to listen on.
     pub address: SocketAddr,
+}
+
+/// When the process counts as ill.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Health {
+    /// A thread that shows no sign of life for so long stands still.
+    #[serde(deserialize_with = "duration")]
+    pub stall_timeout: Duration,
 }
 
 /// What is logged, and how.
@@ -132,6 +143,7 @@ mod tests {
         let settings = load(&[], &[]).unwrap();
         assert_eq!(settings.http.address, "0.0.0.0:8080".parse().unwrap());
         assert_eq!(settings.log, Log { format: LogFormat::Text, level: "info".into() });
+        assert_eq!(settings.health.stall_timeout, Duration::from_secs(60));
         assert_eq!(settings.shutdown.timeout, Duration::from_secs(30));
     }
 

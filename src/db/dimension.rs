@@ -21,6 +21,10 @@ use super::spec::{Access, DimensionSpec, StatementReport};
 use super::statement::{BATCH_BYTES_MAX, Texts};
 use super::{Connections, Failure, Freshness, LiveTable, pause_before, time_zone};
 
+/// What an operator does about a statement that failed.
+const LOOKUP_HELP: &str = "see whether the database answers; rows wait meanwhile, nothing is lost, and the job stops \
+                           after lookup.max-retries attempts";
+
 /// One dimension table, ready to answer. Shared by all shards of a process.
 pub struct MysqlDimension {
     table: String,
@@ -134,7 +138,10 @@ impl MysqlDimension {
             }
             retry += 1;
             let pause = pause_before(retry);
-            tracing::warn!(table = self.table, attempt = retry, ?pause, error = %failure, "lookup failed, trying again");
+            tracing::warn!(
+                table = self.table, attempt = retry, ?pause, error = %failure, help = LOOKUP_HELP,
+                "lookup failed, trying again"
+            );
             self.access.clock.sleep(pause).await;
         }
     }

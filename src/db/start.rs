@@ -34,12 +34,15 @@ pub async fn wait_for<T>(
             result => return result,
         };
         if say_at <= clock.now() {
-            tracing::warn!(%error, "waiting for the database");
+            tracing::warn!(%error, help = START_HELP, "waiting for the database");
             say_at = clock.now() + i64::try_from(SAY_AGAIN.as_millis()).unwrap_or(i64::MAX);
         }
         clock.sleep(ASK_AGAIN).await;
     }
 }
+
+/// What an operator does about a database that does not answer at start.
+const START_HELP: &str = "start the database, or correct the url; the job begins as soon as it answers";
 
 /// How alike two names must be to be proposed (Jaro-Winkler).
 const ALIKE: f64 = 0.75;

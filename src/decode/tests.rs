@@ -41,6 +41,7 @@ impl Bench {
             key: None,
             value,
             routed_key,
+            group: 0,
             silent: false,
             headers: Some(Box::new([
                 Header { key: "h".into(), value: Some(vec![1]) },

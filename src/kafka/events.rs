@@ -24,6 +24,10 @@ use super::errors::{TOKENS, advice, kind_of_event, token_is_refused};
 /// One line per this time for the same trouble: an outage must not flood the log.
 const REPEAT_AFTER: Duration = Duration::from_secs(10);
 
+/// What an operator does about trouble that may pass.
+const BROKER_HELP: &str = "see whether the brokers answer at properties.bootstrap.servers; the job goes on by itself \
+                           when they do";
+
 /// Events that may wait for the loop; more than a group ever has at once, so a bound in name only.
 const EVENTS_MAX: usize = 1_024;
 
@@ -83,7 +87,9 @@ impl ClientErrors {
             trouble.suppressed += 1;
             return;
         }
-        tracing::warn!(client = %self.0.who, more = trouble.suppressed, "Kafka: {reason}; trying again");
+        tracing::warn!(
+            client = %self.0.who, more = trouble.suppressed, help = BROKER_HELP, "Kafka: {reason}; trying again"
+        );
         trouble.last_line = Some(now);
         trouble.suppressed = 0;
     }

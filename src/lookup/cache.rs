@@ -10,10 +10,11 @@
 
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash, Hasher};
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use foldhash::fast::RandomState;
+use moka::notification::RemovalCause;
 use moka::policy::EvictionPolicy;
 use moka::sync::Cache;
 use smallvec::SmallVec;
@@ -21,7 +22,7 @@ use smallvec::SmallVec;
 use crate::clock::Millis;
 use crate::plan::CachePlan;
 
-use super::index::Index;
+use super::index::{Index, Place};
 
 /// Keys per table and replica when the definition bounds the time alone: enough for any dimension that
 /// fits, and expired entries of others make room by not being used.
@@ -75,9 +76,9 @@ impl Hash for ByKey {
 
 /// What the cache knows of a key.
 #[derive(Debug)]
-pub(super) enum Probe {
+pub(super) enum Probe<'a> {
     /// An answer that is still good.
-    Hit(Arc<Answer>),
+    Hit(&'a Arc<Answer>),
     /// The same, and the batch has it already under this number; whether it says that there is no row.
     Known(u32, bool),
     /// Nothing.
@@ -92,6 +93,8 @@ pub(super) enum Probe {
 pub(super) struct StoredKey<'a> {
     pub key: &'a [u8],
     pub hash: u64,
+    /// Where to look first.
+    pub place: Option<Place>,
 }
 
 /// Times after which an answer is not good any more.
@@ -120,6 +123,8 @@ pub(super) struct PartialCache {
     bound: Cache<ByKey, Arc<Answer>, RandomState>,
     /// What `moka` has let go of, to be taken out of the index.
     evicted: Arc<Mutex<Vec<Arc<Answer>>>>,
+    /// How many of these were let go because the cache was full.
+    evictions: Arc<AtomicU64>,
     keys: u64,
     hasher: RandomState,
     expiry: Expiry,
@@ -132,11 +137,13 @@ impl PartialCache {
         let keys = plan.max_rows.unwrap_or(KEYS_DEFAULT).div_ceil(u64::from(shards.max(1))).max(1);
         let hasher = RandomState::default();
         let evicted = Arc::new(Mutex::new(Vec::new()));
-        let going = evicted.clone();
+        let evictions = Arc::new(AtomicU64::new(0));
+        let (going, full) = (evicted.clone(), evictions.clone());
         let bound = Cache::builder()
             .max_capacity(keys)
             .eviction_policy(EvictionPolicy::lru())
-            .eviction_listener(move |_, answer: Arc<Answer>, _| {
+            .eviction_listener(move |_, answer: Arc<Answer>, cause| {
+                full.fetch_add(u64::from(cause == RemovalCause::Size), Ordering::Relaxed);
                 going.lock().unwrap_or_else(PoisonError::into_inner).push(answer);
             })
             .build_with_hasher(hasher.clone());
@@ -147,6 +154,7 @@ impl PartialCache {
             index: Index::default(),
             bound,
             evicted,
+            evictions,
             keys,
             hasher,
             expiry: Expiry {
@@ -163,12 +171,15 @@ impl PartialCache {
         self.hasher.hash_one(key)
     }
 
-    /// Touches the entries under these hashes, each level of all of them before the next level of the first,
+    /// Where an entry of this hash stands: to be fetched, and for [`PartialCache::probe`] to begin with.
+    pub fn place(&self, hash: u64) -> Option<Place> {
+        self.index.place(hash)
+    }
+
+    /// Touches the entries at these places, each level of all of them before the next level of the first,
     /// so that the processor fetches many from memory at a time.
-    pub fn fetch(&self, hashes: impl Iterator<Item = u64>, places: &mut Vec<usize>) {
-        places.clear();
-        places.extend(hashes.filter_map(|hash| self.index.place(hash)));
-        let answers = || places.iter().filter_map(|&place| self.index.answer(place));
+    pub fn fetch(&self, places: impl Iterator<Item = Place> + Clone) {
+        let answers = || places.clone().filter_map(|place| self.index.answer(place));
         let rows: usize = answers().map(|answer| answer.rows.len()).sum();
         let bytes: usize =
             answers().filter_map(|answer| answer.rows.first()?.first()).map(|&b| usize::from(b)).sum();
@@ -177,17 +188,18 @@ impl PartialCache {
 
     /// Looks a key up. `run` is the number of the batch that asks, not 0; if it has not got the answer yet,
     /// it will keep it under the number `next`.
-    pub fn probe(&mut self, stored: StoredKey<'_>, run: u64, next: u32, now: Millis) -> Probe {
-        let StoredKey { key, hash } = stored;
+    pub fn probe(&mut self, stored: StoredKey<'_>, run: u64, next: u32, now: Millis) -> Probe<'_> {
+        let StoredKey { key, hash, place } = stored;
         let is_exact = self.keys < EXACT_BELOW;
         let is_tight = is_exact || self.keys - self.keys / 8 <= self.index.len() as u64;
-        let Some(slot) = self.index.find(hash, key) else { return Probe::Miss { expired: false } };
-        if self.expiry.is_over(&slot.answer, now) {
-            let answer = slot.answer.clone();
+        let Some(place) = self.index.find(place, hash, key) else { return Probe::Miss { expired: false } };
+        if let Some(answer) = self.index.answer(place).filter(|answer| self.expiry.is_over(answer, now)) {
+            let answer = Arc::clone(answer);
             self.index.remove(hash, &answer);
             self.bound.invalidate(key);
             return Probe::Miss { expired: true };
         }
+        let Some(slot) = self.index.slot(place) else { return Probe::Miss { expired: false } };
         if self.expiry.access.is_some() {
             slot.answer.used.store(now, Ordering::Relaxed);
         }
@@ -197,7 +209,7 @@ impl PartialCache {
         }
         match slot.number_in(run, next) {
             Some(number) => Probe::Known(number, slot.answer.rows.is_empty()),
-            None => Probe::Hit(slot.answer.clone()),
+            None => Probe::Hit(&slot.answer),
         }
     }
 
@@ -217,6 +229,16 @@ impl PartialCache {
         for answer in evicted.drain(..) {
             self.index.remove(self.hasher.hash_one(&*answer.key), &answer);
         }
+    }
+
+    /// Keys that were let go because the cache was full.
+    pub fn evictions(&self) -> u64 {
+        self.evictions.load(Ordering::Relaxed)
+    }
+
+    /// Number of keys that it may hold.
+    pub fn capacity(&self) -> u64 {
+        self.keys
     }
 
     /// Number of keys.
@@ -239,10 +261,11 @@ mod tests {
         missing_key_ttl: None,
     };
 
-    fn probe(cache: &mut PartialCache, key: &str, (run, next): (u64, u32), now: Millis) -> Probe {
+    fn probe<'a>(cache: &'a mut PartialCache, key: &str, (run, next): (u64, u32), now: Millis) -> Probe<'a> {
         let key = key.as_bytes();
-        let stored = StoredKey { key, hash: cache.hash(key) };
-        cache.fetch([stored.hash].into_iter(), &mut Vec::new());
+        let hash = cache.hash(key);
+        let stored = StoredKey { key, hash, place: cache.place(hash) };
+        cache.fetch(stored.place.into_iter());
         cache.probe(stored, run, next, now)
     }
 
@@ -335,7 +358,7 @@ mod tests {
                 assert!(hits(&mut cache, "7", i), "used all the time, at {i}");
             }
         }
-        assert_eq!(cache.len(), 2_000);
+        assert_eq!((cache.len(), cache.evictions(), cache.capacity()), (2_000, 18_000, 2_000));
         assert!(hits(&mut cache, "19999", 20_000) && !hits(&mut cache, "8", 20_000));
         assert_eq!(cache.bound.entry_count(), 2_000);
     }
@@ -346,6 +369,7 @@ mod tests {
         put(&mut cache, "a", 1, 0);
         put(&mut cache, "a", 3, 1);
         let Probe::Hit(answer) = probe(&mut cache, "a", (1, 0), 1) else { panic!("no answer") };
-        assert_eq!((answer.rows.len(), cache.len()), (3, 1));
+        assert_eq!(answer.rows.len(), 3);
+        assert_eq!((cache.len(), cache.evictions()), (1, 0));
     }
 }

@@ -26,4 +26,8 @@ pub struct LookupCounters {
     pub pre_filtered: u64,
     /// Keys in the cache.
     pub cached: u64,
+    /// Keys that made room for others because the cache was full.
+    pub evicted: u64,
+    /// Keys that the cache may hold; 0 without one.
+    pub capacity: u64,
 }

@@ -38,29 +38,43 @@ impl Slot {
     }
 }
 
+/// Where an answer stands: good until the next insertion.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place(u32);
+
 impl Index {
     pub fn len(&self) -> usize {
         self.slots.len()
     }
 
-    pub fn find(&mut self, hash: u64, key: &[u8]) -> Option<&mut Slot> {
-        self.slots.find_mut(hash, |slot| slot.hash == hash && *slot.answer.key == *key)
+    /// Where the answer of a key stands, looking at `place` first.
+    pub fn find(&self, place: Option<Place>, hash: u64, key: &[u8]) -> Option<Place> {
+        let is_it = |slot: &Slot| slot.hash == hash && *slot.answer.key == *key;
+        let near = place.filter(|place| self.slots.get_bucket(place.0 as usize).is_some_and(is_it));
+        near.or_else(|| u32::try_from(self.slots.find_bucket_index(hash, is_it)?).ok().map(Place))
+    }
+
+    /// The slot at a place.
+    pub fn slot(&mut self, place: Place) -> Option<&mut Slot> {
+        self.slots.get_bucket_mut(place.0 as usize)
     }
 
     /// Where an answer with this hash stands.
-    pub fn place(&self, hash: u64) -> Option<usize> {
-        self.slots.find_bucket_index(hash, |slot| slot.hash == hash)
+    pub fn place(&self, hash: u64) -> Option<Place> {
+        let at = self.slots.find_bucket_index(hash, |slot| slot.hash == hash)?;
+        u32::try_from(at).ok().map(Place)
     }
 
     /// The answer at a place.
-    pub fn answer(&self, place: usize) -> Option<&Answer> {
-        self.slots.get_bucket(place).map(|slot| &*slot.answer)
+    pub fn answer(&self, place: Place) -> Option<&Arc<Answer>> {
+        self.slots.get_bucket(place.0 as usize).map(|slot| &slot.answer)
     }
 
     /// Keeps an answer in place of an older one of its key.
     pub fn put(&mut self, hash: u64, answer: &Arc<Answer>, now: Millis) {
         let slot = Slot { hash, answer: answer.clone(), run: 0, number: 0, touched: now };
-        match self.find(hash, &answer.key) {
+        let same = |old: &Slot| old.hash == hash && *old.answer.key == *answer.key;
+        match self.slots.find_mut(hash, same) {
             Some(old) => *old = slot,
             None => {
                 self.slots.insert_unique(hash, slot, |slot| slot.hash);

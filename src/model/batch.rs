@@ -13,6 +13,9 @@ pub struct Slice {
 }
 
 impl Slice {
+    /// No bytes.
+    pub const EMPTY: Self = Self { start: 0, end: 0 };
+
     /// The bytes of this range; empty if the arena does not have them.
     #[must_use]
     pub fn of(self, arena: &[u8]) -> &[u8] {
@@ -76,6 +79,8 @@ pub struct Record {
     pub value: Option<Slice>,
     /// The primary key packed by the router from the record key (empty for append-only sources).
     pub routed_key: Slice,
+    /// Key group of that key; 0 without a key.
+    pub group: u16,
     /// Below the committed offset: rebuilds state, emits nothing.
     pub silent: bool,
     /// Headers, read only when a metadata column wants them.

@@ -347,5 +347,5 @@ fn payload_bytes(record: &Record) -> u64 {
 }
 
 fn warn_of(fault: &DataFault, count: u64) {
-    tracing::warn!(count, "{fault}");
+    tracing::warn!(table = fault.place.table, count, "{fault}");
 }

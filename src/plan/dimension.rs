@@ -38,6 +38,16 @@ pub enum DimensionConnector {
     Mysql(MysqlTable),
 }
 
+impl DimensionConnector {
+    /// The connector's name.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Mysql(_) => "mysql",
+        }
+    }
+}
+
 /// A table of a MySQL-protocol server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MysqlTable {

@@ -62,6 +62,17 @@ pub enum JoinKind {
     Left,
 }
 
+impl JoinKind {
+    /// The word in definitions.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Inner => "inner",
+            Self::Left => "left",
+        }
+    }
+}
+
 /// One part of a lookup key.
 #[derive(Clone, Debug)]
 pub struct KeyPart {

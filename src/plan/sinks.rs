@@ -47,6 +47,19 @@ pub enum SinkConnector {
     Mysql(MysqlSink),
 }
 
+impl SinkConnector {
+    /// The connector's name.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Print { .. } => "print",
+            Self::Blackhole => "blackhole",
+            Self::UpsertKafka(_) => "upsert-kafka",
+            Self::Mysql(_) => "mysql",
+        }
+    }
+}
+
 /// `upsert-kafka` as a sink.
 #[derive(Clone, Debug)]
 pub struct KafkaSink {

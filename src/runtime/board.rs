@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::clock::Millis;
-use crate::model::TopicPartition;
+use crate::keygroup::KeyGroups;
+use crate::model::{ShardId, TopicPartition};
 use crate::source::Restore;
-use crate::telemetry::Pulse;
+use crate::telemetry::{Elapsed, Histogram, Pulse};
 
 /// What the job is doing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,6 +27,10 @@ pub enum State {
 }
 
 impl State {
+    /// Every state, in the order in which a job goes through them.
+    pub const ALL: [Self; 5] =
+        [Self::Starting, Self::Restoring, Self::Running, Self::Draining, Self::Stopped];
+
     /// The word in status and logs.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -50,6 +55,8 @@ pub struct PartitionView {
     pub committed: Option<i64>,
     /// One past the newest offset, as of the newest fetch.
     pub end: Option<i64>,
+    /// Timestamp of a record in the newest read that had any.
+    pub timestamp: Option<Millis>,
     /// Progress of the rebuild, until it is over.
     pub restore: Option<Restore>,
 }
@@ -75,6 +82,12 @@ pub struct SourceView {
     pub commits: [u64; 2],
     /// When the last commit was acknowledged.
     pub last_commit: Option<Millis>,
+    /// Time from asking for a commit to its acknowledgement.
+    pub commit_seconds: Histogram,
+    /// Epochs that are not done.
+    pub open_epochs: usize,
+    /// When a shard's part of the sink last acknowledged an epoch.
+    pub last_durable: Option<Millis>,
     /// A shard's queue is full and nothing is read.
     pub backpressured: bool,
 }
@@ -85,17 +98,22 @@ pub struct ShardView<C> {
     pub(super) pulse: Arc<Pulse>,
     pub(super) records: AtomicU64,
     pub(super) queued: AtomicU64,
-    pub(super) busy_nanos: AtomicU64,
+    pub(super) busy: Elapsed,
+    pub(super) held: Elapsed,
+    /// Records by key group, from the first that the shard owns.
+    pub(super) groups: Box<[AtomicU64]>,
     pub(super) counters: Mutex<Option<C>>,
 }
 
-impl<C> Default for ShardView<C> {
-    fn default() -> Self {
+impl<C> ShardView<C> {
+    fn new(groups: usize) -> Self {
         Self {
             pulse: Arc::default(),
             records: AtomicU64::new(0),
             queued: AtomicU64::new(0),
-            busy_nanos: AtomicU64::new(0),
+            busy: Elapsed::default(),
+            held: Elapsed::default(),
+            groups: (0..groups).map(|_| AtomicU64::new(0)).collect(),
             counters: Mutex::new(None),
         }
     }
@@ -117,7 +135,32 @@ impl<C: Clone> ShardView<C> {
     /// Time it spent computing.
     #[must_use]
     pub fn busy(&self) -> Duration {
-        Duration::from_nanos(self.busy_nanos.load(Ordering::Relaxed))
+        self.busy.total()
+    }
+
+    /// Time it took no records although it had some: its batches in flight waited for lookups, or another
+    /// shard had no room for its messages. Counted when a wait is over.
+    #[must_use]
+    pub fn held(&self) -> Duration {
+        self.held.total()
+    }
+
+    /// Time it waited for the sink to take rows.
+    #[must_use]
+    pub fn waited_for_sink(&self) -> Duration {
+        self.pulse.waited()
+    }
+
+    /// Records by key group, from the first that it owns.
+    #[must_use]
+    pub fn groups(&self) -> Vec<u64> {
+        self.groups.iter().map(|count| count.load(Ordering::Relaxed)).collect()
+    }
+
+    /// When its thread last went round its loop; 0 before it began.
+    #[must_use]
+    pub fn last_pulse(&self) -> Millis {
+        self.pulse.last()
     }
 
     /// Its newest counters.
@@ -132,13 +175,31 @@ impl<C: Clone> ShardView<C> {
 pub struct Board<C> {
     pub(super) source: Mutex<SourceView>,
     pub(super) pulse: Pulse,
+    /// Of the I/O runtime.
+    pub(super) io: Pulse,
+    /// Time that the source read nothing because a shard's queue was full.
+    pub(super) backpressure: Elapsed,
+    pub(super) groups: KeyGroups,
     pub(super) shards: Vec<ShardView<C>>,
 }
 
 impl<C: Clone> Board<C> {
-    pub(super) fn new(shards: u16) -> Self {
-        let shards = (0..shards).map(|_| ShardView::default()).collect();
-        Self { source: Mutex::default(), pulse: Pulse::default(), shards }
+    pub(super) fn new(groups: KeyGroups) -> Self {
+        let shards = (0..groups.parallelism()).map(ShardId);
+        Self {
+            source: Mutex::default(),
+            pulse: Pulse::default(),
+            io: Pulse::default(),
+            backpressure: Elapsed::default(),
+            groups,
+            shards: shards.map(|shard| ShardView::new(groups.range(shard).len())).collect(),
+        }
+    }
+
+    /// Time that the source read nothing because a shard's queue was full.
+    #[must_use]
+    pub fn backpressured(&self) -> Duration {
+        self.backpressure.total()
     }
 
     /// The source's part, now.
@@ -153,12 +214,19 @@ impl<C: Clone> Board<C> {
         &self.shards
     }
 
-    /// When each thread last showed that it lives.
+    /// When the source's thread last went round its loop; 0 before it began.
+    #[must_use]
+    pub fn source_pulse(&self) -> Millis {
+        self.pulse.last()
+    }
+
+    /// When each thread and the I/O runtime last showed that they live; who has not begun is left out.
     #[must_use]
     pub fn pulses(&self) -> Vec<(String, Millis)> {
         let shards = self.shards.iter().enumerate();
         let shards = shards.map(|(number, shard)| (format!("shard {number}"), shard.pulse.last()));
-        std::iter::once(("source".to_owned(), self.pulse.last())).chain(shards).collect()
+        let others = [("source".to_owned(), self.pulse.last()), ("I/O runtime".to_owned(), self.io.last())];
+        others.into_iter().chain(shards).filter(|(_, last)| *last != 0).collect()
     }
 
     pub(super) fn update(&self, change: impl FnOnce(&mut SourceView)) {

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use crossbeam_channel::{SendTimeoutError, Sender, TrySendError};
 
-use crate::clock::{Clock, Millis};
+use crate::clock::{Clock, Millis, Stopwatch};
 use crate::commit::{Action, Event, Protocol};
 use crate::error::{Error, Kind, Result};
 use crate::model::{PartitionId, PartitionTable};
@@ -37,6 +37,10 @@ const COMMIT_AGAIN: Millis = 500;
 
 /// A commit without an answer counts as failed after this; librdkafka answers much earlier.
 const COMMIT_TIMEOUT: Millis = 60_000;
+
+/// What an operator does about partitions that are lost again and again.
+const LOST_HELP: &str = "look for pauses of the process or the network that are longer than \
+                         properties.session.timeout.ms, and raise that if they are usual";
 
 /// How often positions are put on the board.
 const PUBLISH: Millis = 500;
@@ -75,6 +79,10 @@ pub(super) struct Driver<C> {
     revoking: Option<(Vec<PartitionId>, Millis)>,
     /// When the commit under way counts as failed.
     commit_until: Option<Millis>,
+    /// When it was asked for.
+    commit_since: Millis,
+    /// When the sink last acknowledged something.
+    last_durable: Option<Millis>,
     finishing: bool,
     /// The final epoch is over; whether it was committed.
     finished: Option<bool>,
@@ -97,6 +105,8 @@ impl<C: Clone + Send> Driver<C> {
             next_tick: now,
             revoking: None,
             commit_until: None,
+            commit_since: now,
+            last_durable: None,
             finishing: false,
             finished: None,
             closed: false,
@@ -158,7 +168,10 @@ impl<C: Clone + Send> Driver<C> {
                 }
                 Happening::Lost(partitions) => {
                     self.board.update(|view| view.rebalances[2] += 1);
-                    tracing::warn!(partitions = %self.names(&partitions), "lost: the group has given them up for this member");
+                    tracing::warn!(
+                        partitions = %self.names(&partitions), help = LOST_HELP,
+                        "lost: the group has given them up for this member"
+                    );
                     self.step(Event::Lost(partitions))?;
                 }
                 Happening::Committed(true) => self.committed()?,
@@ -190,9 +203,11 @@ impl<C: Clone + Send> Driver<C> {
     fn committed(&mut self) -> Result<()> {
         self.commit_until = None;
         let now = self.wires.clock.now();
+        let took = Duration::from_millis(u64::try_from(now - self.commit_since).unwrap_or(0));
         self.board.update(|view| {
             view.commits[0] += 1;
             view.last_commit = Some(now);
+            view.commit_seconds.observe(took);
         });
         self.step(Event::Committed)
     }
@@ -211,7 +226,10 @@ impl<C: Clone + Send> Driver<C> {
 
     fn ack(&mut self, ack: Ack) -> Result<()> {
         match ack {
-            Ack::Durable(shard, epoch) => self.step(Event::Done(shard, epoch)),
+            Ack::Durable(shard, epoch) => {
+                self.last_durable = Some(self.wires.clock.now());
+                self.step(Event::Done(shard, epoch))
+            }
             Ack::Failed(error) => Err(error),
             Ack::Closed => {
                 tracing::info!("the reader of the output has gone: the job ends");
@@ -234,6 +252,7 @@ impl<C: Clone + Send> Driver<C> {
         if let Some((partitions, _)) = self.revoking.take_if(|(_, until)| *until <= now) {
             tracing::warn!(
                 partitions = %self.names(&partitions),
+                help = "look at the lookups and the sink: what they do not answer holds the drain up",
                 "draining took too long: the next owner will process the newest rows again"
             );
             self.step_quietly(Event::Lost(partitions));
@@ -262,7 +281,8 @@ impl<C: Clone + Send> Driver<C> {
     }
 
     fn commit(&mut self, offsets: &[(PartitionId, i64)]) {
-        self.commit_until = Some(self.wires.clock.now() + COMMIT_TIMEOUT);
+        self.commit_since = self.wires.clock.now();
+        self.commit_until = Some(self.commit_since + COMMIT_TIMEOUT);
         if let Err(error) = self.source.commit(offsets) {
             tracing::warn!("{error}");
             self.commit_failed();
@@ -309,9 +329,11 @@ impl<C: Clone + Send> Driver<C> {
     fn wait_for_room(&mut self) {
         let Some(lane) = self.wires.lanes.iter_mut().find(|lane| !lane.pending.is_empty()) else { return };
         let Some(data) = lane.pending.pop_front() else { return };
+        let watch = Stopwatch::start();
         if let Err(SendTimeoutError::Timeout(data)) = lane.data.send_timeout(data, FULL_WAIT) {
             lane.pending.push_front(data);
         }
+        self.board.backpressure.add(watch.elapsed());
     }
 
     fn wait_for_ack(&mut self) -> Result<()> {
@@ -366,6 +388,7 @@ impl<C: Clone + Send> Driver<C> {
             name: status.name,
             position: status.position,
             end: status.end,
+            timestamp: status.timestamp,
             restore: status.restore,
         });
         let partitions: Vec<_> = views.collect();
@@ -375,6 +398,8 @@ impl<C: Clone + Send> Driver<C> {
             view.state = state;
             view.partitions = partitions;
             view.backpressured = backpressured;
+            view.open_epochs = self.protocol.open_epochs();
+            view.last_durable = self.last_durable;
         });
         self.state = state;
     }

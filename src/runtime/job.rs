@@ -15,7 +15,7 @@ use crate::keygroup::KeyGroups;
 use crate::model::{PartitionTable, ShardId};
 use crate::pipeline::{self, Counters, Worker};
 use crate::plan::{ColumnSource, Metadata, Plan, SourcePlan};
-use crate::sink::{self, AckReceiver, Acks, Sink};
+use crate::sink::{self, AckReceiver, Acks, Sink, SinkCounts};
 use crate::source::{self, Source, Splitter};
 
 use super::board::Board;
@@ -56,6 +56,18 @@ pub struct Job {
     groups: KeyGroups,
     board: Arc<Board<Counters>>,
     statements: Arc<Statements>,
+    sink_counts: Arc<SinkCounts>,
+}
+
+/// How often the I/O runtime shows that it lives.
+const HEARTBEAT: Duration = Duration::from_secs(1);
+
+/// Runs on the I/O runtime for as long as the job does.
+async fn beat(board: Arc<Board<Counters>>, clock: Clock) {
+    loop {
+        board.io.beat(clock.now());
+        clock.sleep(HEARTBEAT).await;
+    }
 }
 
 /// Ends of the queues of one shard.
@@ -76,8 +88,15 @@ impl Job {
         let shards = plan.options.parallelism.unwrap_or(environment.cores.max(1));
         let groups = KeyGroups::new(shards, plan.options.max_parallelism)?;
         let statements = Statements::new(plan.lookups.len());
-        let board = Arc::new(Board::new(shards));
-        Ok(Self { plan: Arc::new(plan), environment, groups, board, statements: Arc::new(statements) })
+        let board = Arc::new(Board::new(groups));
+        Ok(Self {
+            plan: Arc::new(plan),
+            environment,
+            groups,
+            board,
+            statements: Arc::new(statements),
+            sink_counts: Arc::default(),
+        })
     }
 
     /// The plan that runs.
@@ -98,6 +117,18 @@ impl Job {
         &self.statements
     }
 
+    /// Whether it was asked to stop.
+    #[must_use]
+    pub fn is_stopping(&self) -> bool {
+        self.environment.shutdown.is_requested()
+    }
+
+    /// What its sink counts.
+    #[must_use]
+    pub fn sink_counts(&self) -> &SinkCounts {
+        &self.sink_counts
+    }
+
     /// Key groups and shards.
     #[must_use]
     pub fn groups(&self) -> KeyGroups {
@@ -109,7 +140,11 @@ impl Job {
     /// # Errors
     /// The first failure, with its kind.
     pub fn run(&self) -> Result<()> {
-        match self.work() {
+        let heart =
+            self.environment.runtime.spawn(beat(Arc::clone(&self.board), self.environment.clock.clone()));
+        let outcome = self.work();
+        heart.abort();
+        match outcome {
             // What was waited for when the stop was asked for no longer matters.
             Err(error) if error.kind() == Kind::Transient && self.environment.shutdown.is_requested() => {
                 Ok(())
@@ -174,6 +209,7 @@ impl Job {
             clock: self.environment.clock.clone(),
             runtime: self.environment.runtime.clone(),
             databases,
+            counts: Arc::clone(&self.sink_counts),
             stop: self.environment.shutdown.flag(),
             pulse: Arc::default(),
         }
@@ -201,6 +237,7 @@ impl Job {
             runtime: self.environment.runtime.clone(),
             reply: ends.control.0.clone(),
             clock: self.environment.clock.clone(),
+            statements: Arc::clone(&self.statements),
         };
         Lines {
             data: ends.data.1.clone(),

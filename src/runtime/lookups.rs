@@ -12,6 +12,7 @@ use crate::model::ShardId;
 use crate::pipeline::{LookupAnswer, LookupQuery};
 
 use super::shard::{Ask, Control};
+use super::statements::Statements;
 
 /// Wait of an answer for room in the shard's control queue, which the shard always empties.
 const FULL_WAIT: Duration = Duration::from_millis(1);
@@ -23,15 +24,19 @@ pub(super) struct Lookups {
     pub runtime: Handle,
     pub reply: Sender<Control>,
     pub clock: Clock,
+    pub statements: Arc<Statements>,
 }
 
 impl Ask for Lookups {
     fn ask(&self, _shard: ShardId, query: LookupQuery) {
         let (dimensions, reply, clock) =
             (Arc::clone(&self.dimensions), self.reply.clone(), self.clock.clone());
+        let statements = Arc::clone(&self.statements);
+        statements.asked(query.lookup);
         self.runtime.spawn(async move {
             let Some(dimension) = dimensions.get(query.lookup) else { return };
             let rows = dimension.fetch(&query.keys).await;
+            statements.answered(query.lookup);
             let mut answer = Control::Answer(LookupAnswer { lookup: query.lookup, id: query.id, rows });
             while let Err(TrySendError::Full(back)) = reply.try_send(answer) {
                 answer = back;

@@ -24,5 +24,6 @@ mod statements;
 pub use board::{Board, PartitionView, ShardView, SourceView, State};
 pub use channels::channels;
 pub use job::{Environment, Job};
+pub use shard::DATA_QUEUE;
 pub use shutdown::Shutdown;
 pub use statements::{StatementCounts, Statements};

@@ -2,10 +2,10 @@
 
 use crate::clock::Millis;
 use crate::error::{Result, RowFault};
-use crate::model::{PartitionId, ShardId, Slice};
+use crate::model::PartitionId;
 use crate::pipeline::{Counters, Effect, Input, Worker};
-use crate::route::Router;
-use crate::source::Route;
+use crate::route::{Routed, Router};
+use crate::source::{Destination, Route};
 
 use super::shard::Work;
 
@@ -18,8 +18,9 @@ impl Route for ByKey {
         partition: PartitionId,
         key: Option<&[u8]>,
         arena: &mut Vec<u8>,
-    ) -> Result<(ShardId, Slice), RowFault> {
-        self.0.route(partition, key, arena).map(|routed| (routed.shard, routed.key))
+    ) -> Result<Destination, RowFault> {
+        let Routed { shard, group, key } = self.0.route(partition, key, arena)?;
+        Ok(Destination { shard, group, key })
     }
 }
 

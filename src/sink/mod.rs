@@ -8,19 +8,23 @@
 
 mod acks;
 mod blackhole;
+mod counts;
 mod kafka;
 mod mysql;
 mod print;
 mod reduce;
+mod rounds;
 
 pub use acks::{Ack, AckReceiver, Acks};
+pub use counts::{SinkCounts, SinkTotals};
 pub use kafka::KafkaTopicSink;
 pub use mysql::{MysqlSinkSpec, MysqlTableSink};
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-use crate::clock::{Clock, Millis};
+use crate::clock::{Clock, Millis, Stopwatch};
 use crate::db::Databases;
 use crate::error::Result;
 use crate::model::{Epoch, OutputBatch, ShardId};
@@ -65,6 +69,8 @@ pub struct Environment {
     pub shards: u16,
     /// Where durable epochs and failures are announced.
     pub acks: Acks,
+    /// What the sink counts.
+    pub counts: Arc<SinkCounts>,
     /// The time.
     pub clock: Clock,
     /// Runs what is asynchronous (SQL sinks).
@@ -84,6 +90,13 @@ impl Environment {
     pub fn stopped(&self) -> bool {
         self.pulse.beat(self.clock.now());
         self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Waits for the sink for `time`, and counts it.
+    pub(crate) fn wait(&self, time: Duration) {
+        let watch = Stopwatch::start();
+        self.clock.sleep_blocking(time);
+        self.pulse.wait(watch.elapsed());
     }
 }
 

@@ -48,7 +48,12 @@ pub(super) fn begin(
     };
     if start < known.low {
         let lost = known.low - start;
-        tracing::warn!(partition = name, lost, "records were deleted from the topic before they were read");
+        tracing::warn!(
+            partition = name,
+            lost,
+            help = super::RETENTION_HELP,
+            "records were deleted from the topic before they were read"
+        );
     }
     Ok(Begin { start: start.max(known.low), silent_below: 0, committed })
 }

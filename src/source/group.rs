@@ -79,6 +79,8 @@ pub struct PartitionStatus {
     pub position: i64,
     /// One past the newest offset, as of the newest fetch.
     pub end: Option<i64>,
+    /// Timestamp of a record in the newest read that had any.
+    pub timestamp: Option<Millis>,
     /// Progress of the rebuild, until it is over.
     pub restore: Option<Restore>,
 }
@@ -272,7 +274,7 @@ impl Source {
             let progress = Progress::new(at.start, at.silent_below, self.stops.get(name).copied());
             let begins_at = (self.plan.kind == SourceKind::Kafka).then_some(at.start);
             let announced = AssignedPartition { id, committed: at.committed, begins_at };
-            begun.push((Assigned { id, name: name.clone(), progress, muted: 0 }, announced));
+            begun.push((Assigned { id, name: name.clone(), progress, timestamp: None, muted: 0 }, announced));
         }
         Ok(begun)
     }
@@ -351,7 +353,7 @@ impl Source {
         }
         if position < low {
             tracing::warn!(
-                partition = %assigned.name, lost = low - position,
+                partition = %assigned.name, lost = low - position, help = super::RETENTION_HELP,
                 "records were deleted from the topic before they were read"
             );
         }
@@ -433,6 +435,7 @@ impl Source {
                 .consumer
                 .watermarks(&assigned.name.topic, assigned.name.partition)
                 .map(|(_, high)| high),
+            timestamp: assigned.timestamp,
             restore: assigned.progress.restore(),
         };
         self.partitions.iter().map(of).collect()

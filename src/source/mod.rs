@@ -22,7 +22,10 @@ mod split;
 mod topics;
 mod visit;
 
+/// What an operator does about records that were gone before they were read.
+const RETENTION_HELP: &str = "let the topic keep its records for longer than the job may stand still";
+
 pub use group::{AssignedPartition, Environment, Happening, PartitionStatus, Source};
 pub use progress::Restore;
-pub use split::{BATCH_BYTES_MAX, Route, Splitter};
+pub use split::{BATCH_BYTES_MAX, Destination, Route, Splitter};
 pub use topics::resolve;

@@ -8,9 +8,20 @@ use crate::model::{PartitionId, Record, RecordBatch, ShardId, Slice};
 /// (records come on top, one at a time) and keeps positions in the arena far below 4 GiB.
 pub const BATCH_BYTES_MAX: usize = 16 << 20;
 
+/// Where a record goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Destination {
+    /// The shard.
+    pub shard: ShardId,
+    /// Key group of its primary key; 0 without a key.
+    pub group: u16,
+    /// Its primary key, packed.
+    pub key: Slice,
+}
+
 /// Which shard a record belongs to.
 pub trait Route: Send {
-    /// The shard of a record and its primary key, packed, appended to `arena`.
+    /// The destination of a record; its primary key is appended to `arena`.
     ///
     /// # Errors
     /// A key that cannot be read.
@@ -19,7 +30,7 @@ pub trait Route: Send {
         partition: PartitionId,
         key: Option<&[u8]>,
         arena: &mut Vec<u8>,
-    ) -> Result<(ShardId, Slice), RowFault>;
+    ) -> Result<Destination, RowFault>;
 }
 
 /// Fills one batch per shard.
@@ -48,7 +59,8 @@ impl Splitter {
         silent: bool,
     ) -> Result<(), RowFault> {
         self.routed.clear();
-        let (shard, routed_key) = self.route.route(partition, message.key(), &mut self.routed)?;
+        let Destination { shard, group, key: routed_key } =
+            self.route.route(partition, message.key(), &mut self.routed)?;
         let last = self.open.len().saturating_sub(1);
         let Some(batch) = self.open.get_mut(usize::from(shard.0).min(last)) else { return Ok(()) };
         if BATCH_BYTES_MAX < batch.arena.len() {
@@ -64,6 +76,7 @@ impl Splitter {
             key: message.key().map(|key| Slice::append(&mut batch.arena, key)),
             value: message.value().map(|value| Slice::append(&mut batch.arena, value)),
             routed_key: Slice::append(&mut batch.arena, routed_key.of(&self.routed)),
+            group,
             silent,
             headers,
         };

@@ -2,6 +2,7 @@
 
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 
+use crate::clock::Millis;
 use crate::error::DataFault;
 use crate::kafka::{ClientErrors, Message};
 use crate::model::{PartitionId, TopicPartition};
@@ -14,6 +15,8 @@ pub(super) struct Assigned {
     pub(super) id: PartitionId,
     pub(super) name: TopicPartition,
     pub(super) progress: Progress,
+    /// Timestamp of the first record of its newest run.
+    pub(super) timestamp: Option<Millis>,
     /// The read whose remaining records are outdated: the consumer was sent back.
     pub(super) muted: u64,
 }
@@ -102,6 +105,13 @@ impl<'a> Visit<'a> {
             .iter()
             .position(|assigned| assigned.name.partition == partition && &*assigned.name.topic == name)?;
         self.last = Some((topic, partition, index));
+        // Once per run of a partition's records: enough to say how old the data is, at no cost per record.
+        if message.error().is_none()
+            && let Some(assigned) = self.partitions.get_mut(index)
+            && let (time @ 0.., _) = message.timestamp()
+        {
+            assigned.timestamp = Some(time);
+        }
         if !self.touched.contains(&index) {
             self.touched.push(index);
         }
@@ -112,6 +122,8 @@ impl<'a> Visit<'a> {
     fn event(&mut self, index: usize, code: RDKafkaErrorCode, message: &Message<'_>) {
         let Some(assigned) = self.partitions.get_mut(index) else { return };
         let was_ended = assigned.progress.is_ended();
+        // What follows is a run of its own.
+        self.last = None;
         match code {
             RDKafkaErrorCode::PartitionEOF => assigned.progress.end_of_partition(message.offset()),
             RDKafkaErrorCode::AutoOffsetReset => {

@@ -49,9 +49,9 @@ impl Sample {
 
     fn proto(&self) -> prometheus::proto::Metric {
         let mut metric = prometheus::proto::Metric::default();
-        let pairs = self.metric.labels.iter().zip(&self.labels).map(|(name, value)| {
+        let pairs = self.metric.labels.iter().zip(&self.labels).map(|(label, value)| {
             let mut pair = LabelPair::default();
-            pair.set_name((*name).to_owned());
+            pair.set_name(label.name.to_owned());
             pair.set_value(value.clone());
             pair
         });

@@ -37,6 +37,38 @@ impl Histogram {
         self.sum += other.sum;
     }
 
+    /// What was counted since `earlier`, which is a former state of the same histogram.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let mut grown = self.clone();
+        for (mine, theirs) in grown.counts.iter_mut().zip(earlier.counts) {
+            *mine = mine.saturating_sub(theirs);
+        }
+        grown.count = self.count.saturating_sub(earlier.count);
+        grown.sum = (self.sum - earlier.sum).max(0.0);
+        grown
+    }
+
+    /// An estimate in seconds of the duration that the share `q` of all durations stays below; `None` if there
+    /// are none. Within a bucket durations count as evenly spread; those beyond the last bound as the last bound.
+    #[must_use]
+    pub fn quantile(&self, q: f64) -> Option<f64> {
+        if self.count == 0 {
+            return None;
+        }
+        let rank = q.clamp(0.0, 1.0) * self.count as f64;
+        let (mut below, mut lower) = (0.0, 0.0);
+        for (bound, count) in BOUNDS.iter().zip(self.counts) {
+            let count = count as f64;
+            if rank <= below + count && 0.0 < count {
+                return Some(lower + (bound - lower) * (rank - below) / count);
+            }
+            below += count;
+            lower = *bound;
+        }
+        Some(lower)
+    }
+
     /// Number of durations.
     #[must_use]
     pub fn count(&self) -> u64 {
@@ -61,6 +93,22 @@ impl Histogram {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn quantiles_are_those_of_the_time_since() {
+        let mut histogram = Histogram::default();
+        assert_eq!(histogram.quantile(0.5), None);
+        (0..50).for_each(|_| histogram.observe(Duration::from_secs(10)));
+        let before = histogram.clone();
+        (0..100).for_each(|_| histogram.observe(Duration::from_micros(700)));
+        histogram.observe(Duration::from_secs(60));
+        let grown = histogram.since(&before);
+        assert_eq!(grown.count(), 101);
+        let median = grown.quantile(0.5).unwrap();
+        assert!((0.0004..=0.0008).contains(&median), "{median}");
+        assert_eq!(grown.quantile(1.0), Some(26.2144), "beyond the last bound");
+        assert!(histogram.quantile(0.9).unwrap() > 5.0);
+    }
 
     #[test]
     fn buckets_are_cumulative() {

@@ -55,6 +55,7 @@ impl Bench {
             databases: Databases::default(),
             stop: Arc::new(AtomicBool::new(false)),
             pulse: Arc::default(),
+            counts: Arc::default(),
         };
         let sink = KafkaTopicSink::open("sink", plan, &environment)?;
         Ok(Self { sink, environment, acks: receiver, _runtime: runtime })

@@ -11,7 +11,7 @@ use lookaside::model::{PartitionId, PartitionTable, ShardId, Slice};
 use lookaside::plan::{
     Bounded, EmptyValue, Format, KafkaClient, RawOptions, SourceKind, SourcePlan, Startup, Topics,
 };
-use lookaside::source::{Environment, Happening, Route, Source, Splitter};
+use lookaside::source::{Destination, Environment, Happening, Route, Source, Splitter};
 use rdkafka::ClientConfig;
 use rdkafka::producer::{BaseProducer, BaseRecord, Producer};
 
@@ -51,8 +51,8 @@ impl Route for ToOneShard {
         _partition: PartitionId,
         _key: Option<&[u8]>,
         _arena: &mut Vec<u8>,
-    ) -> Result<(ShardId, Slice), RowFault> {
-        Ok((ShardId(0), Slice::default()))
+    ) -> Result<Destination, RowFault> {
+        Ok(Destination { shard: ShardId(0), group: 0, key: Slice::default() })
     }
 }
 

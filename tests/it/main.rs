@@ -16,6 +16,10 @@ mod layering;
 
 /// Where the real servers are.
 mod stack;
+/// Prometheus' own checker.
+mod promtool;
+/// What a PromQL query asks for.
+mod promql;
 /// Topics of a test's own.
 mod topic;
 /// Databases of a test's own.
@@ -26,6 +30,10 @@ mod replica;
 mod proxy;
 /// Listeners of the broker with logins and TLS.
 mod security;
+/// A headless Chromium.
+mod browser;
+/// A job that only exists in what the page is told of it.
+mod fixture;
 
 /// Golden cases in the format of `lookaside test`.
 mod cases;
@@ -37,6 +45,14 @@ mod end_to_end;
 
 /// How a job ends: drained, given up, or aborted.
 mod stopping;
+/// Probes, the port, streams whose clients do not read.
+mod health;
+/// The page in a real browser.
+mod page;
+/// What watching a job costs it.
+mod page_cost;
+/// The pictures in the documents.
+mod screenshots;
 /// Cases against the real servers (`lookaside test --live`), and cases of Flink that only a broker can show.
 mod live_cases;
 
@@ -47,6 +63,10 @@ mod examples;
 mod image;
 /// The example with everything around it, `compose.yaml`.
 mod compose;
+/// A live scrape against the list of metrics, and the list against its document.
+mod metrics;
+/// Alerts and dashboard against the list of metrics, and each alert when it fires.
+mod monitoring;
 
 /// Bad data and refusing systems, with exit codes.
 mod bad_input;
@@ -69,6 +89,8 @@ mod kafka_sink;
 mod kafka_security;
 /// Compressed batches on the real broker.
 mod kafka_codecs;
+/// Hashed against unhashed lookups, as the document says.
+mod hashed_lookups;
 
 /// The benchmark's input has the shares and sizes that its results are read by.
 mod workload;
@@ -81,3 +103,6 @@ mod mysql_values;
 mod mysql_faults;
 /// The MySQL sink on the real database.
 mod mysql_sink;
+
+/// The Helm chart through the real Helm, and its definitions through the program.
+mod chart;

@@ -41,6 +41,7 @@ impl Bed {
         let clock = Clock::manual(0);
         let environment = Environment {
             pulse: Arc::default(),
+            counts: Arc::default(),
             name: "test".to_owned(),
             shards: 4,
             acks: line,

@@ -32,10 +32,15 @@ impl Replica {
     /// Starts with further environment variables.
     pub fn start_with(folder: &Path, name: &str, definition: &Path, environment: &[(&str, &str)]) -> Self {
         let http = format!("127.0.0.1:{}", free_port());
-        let (log, out) = (folder.join(format!("{name}.log")), folder.join(format!("{name}.out")));
         let mut command = Command::new(env!("CARGO_BIN_EXE_lookaside"));
         command.arg("run").arg(definition).env("LOOKASIDE__HTTP__ADDRESS", &http);
         command.envs(environment.iter().copied());
+        Self::spawn(folder, name, http, command)
+    }
+
+    /// Starts a command that serves HTTP at `http`.
+    pub fn spawn(folder: &Path, name: &str, http: String, mut command: Command) -> Self {
+        let (log, out) = (folder.join(format!("{name}.log")), folder.join(format!("{name}.out")));
         let child = command
             .stdin(Stdio::null())
             .stdout(File::create(&out).expect("output file"))
@@ -69,6 +74,11 @@ impl Replica {
             std::thread::sleep(Duration::from_millis(50));
         }
         panic!("lookaside is not ready after a minute:\n{}", self.log_text());
+    }
+
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// What it logged so far.

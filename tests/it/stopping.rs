@@ -10,17 +10,19 @@ use crate::topic::Writer;
 use crate::{stack, topic};
 
 /// A job with one lookup, from a topic to a topic; the database is behind a proxy.
-struct World {
+pub struct World {
     folder: tempfile::TempDir,
     source: String,
     sink: String,
     definition: PathBuf,
-    proxy: Proxy,
+    /// Between the job and its database.
+    pub proxy: Proxy,
     _database: Database,
 }
 
 impl World {
-    fn new(name: &str) -> Self {
+    /// Topics, a database, a definition.
+    pub fn new(name: &str) -> Self {
         let (source, sink) = (topic::unique(name), topic::unique(&format!("{name}-sink")));
         topic::create(&source, 2);
         topic::create(&sink, 2);
@@ -71,14 +73,16 @@ options: {{commit.interval: 60 s, parallelism: 2}}
         Self { folder, source, sink, definition, proxy, _database: database }
     }
 
-    fn start(&self, name: &str) -> Replica {
+    /// Starts the job; draining may take two seconds.
+    pub fn start(&self, name: &str) -> Replica {
         let timeout = [("LOOKASIDE__SHUTDOWN__TIMEOUT", "2 s")];
         let mut replica = Replica::start_with(self.folder.path(), name, &self.definition, &timeout);
         replica.wait_ready();
         replica
     }
 
-    fn send(&self, ids: std::ops::Range<i32>) {
+    /// Sends a row for each id.
+    pub fn send(&self, ids: std::ops::Range<i32>) {
         let writer = Writer::new(&self.source);
         for id in ids {
             writer

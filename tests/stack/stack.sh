@@ -102,6 +102,27 @@ start_mariadb() {
   pids+=($!)
 }
 
+# promtool, which checks metrics, alerts and dashboard. Debian's package brings a service along, so it is
+# unpacked and not installed; that needs no rights either.
+fetch_promtool() {
+  command -v promtool >/dev/null 2>&1 && return
+  [ -x "$cache/prometheus/usr/bin/promtool" ] && return
+  command -v apt-get >/dev/null 2>&1 && command -v dpkg-deb >/dev/null 2>&1 ||
+    { say 'promtool is missing and cannot be fetched: install Prometheus; tests that need it are skipped'; return; }
+  say 'fetching promtool'
+  rm -rf "$cache/prometheus"
+  mkdir -p "$cache/prometheus"
+  (
+    cd "$cache/prometheus"
+    if ! apt-get download -qq prometheus >&2 2>/dev/null; then
+      [ "$(id -u)" = 0 ] && apt-get update -qq >&2
+      apt-get download -qq prometheus >&2
+    fi
+    dpkg-deb -x prometheus_*.deb .
+    rm prometheus_*.deb
+  ) || say 'promtool could not be fetched; tests that need it are skipped'
+}
+
 stop() {
   local pid
   for pid in "${pids[@]:-}"; do [ -n "$pid" ] && kill "$pid" 2>/dev/null || true; done
@@ -128,6 +149,7 @@ trap 'exit 130' INT TERM
 need python3 python3
 data=$(mktemp -d "${TMPDIR:-/tmp}/lookaside-stack.XXXXXX")
 start_kafka
+fetch_promtool
 if docker info >/dev/null 2>&1; then
   start_container
 else

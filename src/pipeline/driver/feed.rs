@@ -123,6 +123,7 @@ impl Driver {
             key,
             value,
             routed_key,
+            group: to.group,
             silent: record.silent,
             headers: (!record.headers.is_empty()).then(|| record.headers.into()),
         });

@@ -5,6 +5,8 @@
 //! that is the back-pressure. *Control* (answers, other shards, losses) is
 //! always read, so no two shards ever wait for each other.
 
+mod load;
+
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,9 +22,11 @@ use crate::sink::Writer;
 
 use crate::runtime::board::{Board, ShardView, lock};
 
+use load::GroupLoad;
+
 /// Batches that may wait for a shard: enough that it never runs dry between two reads of the
 /// source, few enough that a row waits a few milliseconds at most.
-pub(in crate::runtime) const DATA_QUEUE: usize = 8;
+pub const DATA_QUEUE: usize = 8;
 
 /// Messages that may wait for a shard besides data. Each batch in flight causes a few; a sender
 /// that finds the queue full keeps its message and takes no more data meanwhile.
@@ -91,6 +95,7 @@ pub(in crate::runtime) struct Shard<W: Work> {
     /// Messages for which another shard has no room yet, in order.
     outbox: VecDeque<(ShardId, PeerMessage)>,
     discarding: HashSet<PartitionId>,
+    load: GroupLoad,
     publish_at: Millis,
 }
 
@@ -111,12 +116,14 @@ impl<W: Work> Shard<W> {
         lines: Lines,
         board: Arc<Board<W::Counters>>,
     ) -> Self {
+        let load = GroupLoad::new(board.groups.range(id));
         Self {
             id,
             work,
             writer,
             lines,
             board,
+            load,
             effects: Vec::new(),
             outbox: VecDeque::new(),
             discarding: HashSet::new(),
@@ -161,7 +168,12 @@ impl<W: Work> Shard<W> {
         }
         let wait = Duration::from_millis(self.wait(now));
         if !open {
-            return match self.lines.control.recv_timeout(wait) {
+            let watch = Stopwatch::start();
+            let received = self.lines.control.recv_timeout(wait);
+            if !self.lines.data.is_empty() {
+                self.view().held.add(watch.elapsed());
+            }
+            return match received {
                 Ok(control) => Next::Control(control),
                 Err(RecvTimeoutError::Timeout) => Next::Nothing,
                 Err(RecvTimeoutError::Disconnected) => Next::Over,
@@ -199,6 +211,7 @@ impl<W: Work> Shard<W> {
                     batch.records.retain(|record| !self.discarding.contains(&record.partition));
                 }
                 let records = batch.records.len() as u64;
+                self.load.add(&batch);
                 self.view().records.fetch_add(records, Ordering::Relaxed);
                 self.handle(Input::Records(batch), now)
             }
@@ -223,6 +236,7 @@ impl<W: Work> Shard<W> {
     }
 
     fn handle(&mut self, input: Input, now: Millis) -> Result<()> {
+        let waited = self.view().pulse.waited();
         let watch = Stopwatch::start();
         let handled = self.work.handle(input, now, &mut self.effects);
         let mut effects = std::mem::take(&mut self.effects);
@@ -235,8 +249,8 @@ impl<W: Work> Shard<W> {
             }
         }
         self.effects = effects;
-        let busy = u64::try_from(watch.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        self.view().busy_nanos.fetch_add(busy, Ordering::Relaxed);
+        let waited = self.view().pulse.waited().saturating_sub(waited);
+        self.view().busy.add(watch.elapsed().saturating_sub(waited));
         // Rows before a fault have been written by now; what has not been committed comes again.
         handled
     }
@@ -269,6 +283,7 @@ impl<W: Work> Shard<W> {
         self.view().queued.store(self.lines.data.len() as u64, Ordering::Relaxed);
         if self.publish_at <= now {
             *lock(&self.view().counters) = Some(self.work.counters());
+            self.load.publish(&self.view().groups);
             self.publish_at = now + REST;
         }
     }

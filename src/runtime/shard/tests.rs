@@ -6,6 +6,7 @@ use crossbeam_channel::bounded;
 
 use super::*;
 use crate::error::{Error, Kind};
+use crate::keygroup::KeyGroups;
 use crate::model::{OutputBatch, Payload, Record, Slice};
 
 /// What the stand-in saw, as text, in order.
@@ -90,6 +91,7 @@ struct Rig {
     data: Sender<Data>,
     control: Sender<Control>,
     peer: Receiver<Control>,
+    board: Arc<Board<usize>>,
     thread: std::thread::JoinHandle<Result<()>>,
 }
 
@@ -107,10 +109,11 @@ impl Rig {
             abort: Arc::default(),
             clock: Clock::system(),
         };
+        let board = Arc::new(Board::new(KeyGroups::new(1, None).unwrap()));
         let writer = Box::new(Notes(Arc::clone(&stub.seen)));
-        let shard = Shard::new(ShardId(0), stub.clone(), writer, lines, Arc::new(Board::new(1)));
+        let shard = Shard::new(ShardId(0), stub.clone(), writer, lines, Arc::clone(&board));
         let thread = std::thread::spawn(move || shard.run());
-        Self { stub, data, control, peer, thread }
+        Self { stub, data, control, peer, board, thread }
     }
 
     fn wait_for(&self, last: &str) {
@@ -140,6 +143,7 @@ fn records(rows: &[(u32, i64)]) -> Data {
         key: None,
         value: None,
         routed_key: Slice::default(),
+        group: offset as u16,
         silent: false,
         headers: None,
     };
@@ -209,4 +213,38 @@ fn rows_before_a_fault_are_written_and_nothing_behind_it() {
     let (result, seen) = rig.end();
     assert_eq!(result.unwrap_err().kind(), Kind::Data);
     assert_eq!(seen, ["records [12, 13]", "wrote 2"]);
+}
+
+#[test]
+fn records_are_counted_by_key_group_and_the_last_counts_are_put_up() {
+    let rig = Rig::new(10, 10);
+    let board = Arc::clone(&rig.board);
+    rig.data.send(records(&[(0, 1), (0, 127), (0, 127)])).unwrap();
+    // A key group that the shard does not own: a record without a key.
+    rig.data.send(records(&[(0, 1), (0, 128)])).unwrap();
+    let (result, _) = rig.end();
+    assert!(result.is_ok());
+    let view = &board.shards()[0];
+    assert_eq!(view.records(), 5);
+    let groups = view.groups();
+    assert_eq!((groups.len(), groups[1], groups[127], groups.iter().sum::<u64>()), (128, 2, 2, 4));
+}
+
+#[test]
+fn time_without_room_is_told_apart_from_time_without_work() {
+    let rig = Rig::new(0, 10);
+    let board = Arc::clone(&rig.board);
+    rig.data.send(records(&[(0, 1)])).unwrap();
+    Clock::system().sleep_blocking(Duration::from_millis(50));
+    rig.control.send(Control::Peer(ShardId(1), PeerMessage::ForwardedAll(Epoch(1)))).unwrap();
+    rig.wait_for("peer 1");
+    let held = board.shards()[0].held();
+    assert!(Duration::from_millis(40) <= held, "{held:?}");
+    rig.stub.room.store(1, Ordering::SeqCst);
+    rig.wait_for("wrote 1");
+    let held = board.shards()[0].held();
+    Clock::system().sleep_blocking(Duration::from_millis(50));
+    let (result, _) = rig.end();
+    assert!(result.is_ok());
+    assert_eq!(board.shards()[0].held(), held, "an empty queue holds nothing up");
 }

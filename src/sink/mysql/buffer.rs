@@ -34,6 +34,11 @@ pub(super) struct Rows {
 }
 
 impl Rows {
+    /// Number of rows.
+    pub(super) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
     /// The packed rows of one kind of change.
     pub(super) fn of(&self, change: Change) -> Vec<&[u8]> {
         let kind = self.rows.iter().filter(|(kind, _)| *kind == change);

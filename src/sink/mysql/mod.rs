@@ -26,7 +26,7 @@ use crate::error::{Error, Kind, Result};
 use crate::model::{DataType, RowLayout, ShardId};
 use crate::plan::{MysqlSink, Plan, SinkPlan};
 
-use super::{Environment, Writer};
+use super::{Environment, SinkCounts, Writer};
 use rows::Columns;
 use statements::Statements;
 
@@ -76,6 +76,7 @@ struct Shared {
     table: String,
     connections: Arc<Connections>,
     clock: Clock,
+    counts: Arc<SinkCounts>,
     columns: Columns,
     statements: Statements,
     /// `sink.buffer-flush.max-rows`; 0: no count trigger.
@@ -95,7 +96,7 @@ impl MysqlTableSink {
         let go_on = || !environment.stopped();
         let connections = environment.databases.get(&spec.sink.table);
         let opening = wait_for(&environment.clock, &go_on, async || {
-            Self::open_once(spec, &connections, &environment.clock).await
+            Self::open_once(spec, &connections, environment).await
         });
         let sink = environment.runtime.block_on(opening)?;
         for note in &sink.notes {
@@ -104,7 +105,11 @@ impl MysqlTableSink {
         Ok(sink)
     }
 
-    async fn open_once(spec: &MysqlSinkSpec, connections: &Arc<Connections>, clock: &Clock) -> Result<Self> {
+    async fn open_once(
+        spec: &MysqlSinkSpec,
+        connections: &Arc<Connections>,
+        environment: &Environment,
+    ) -> Result<Self> {
         let zone = time_zone(&spec.time_zone)
             .ok_or_else(|| Error::new(Kind::Definition, format!("unknown time-zone {}", spec.time_zone)))?;
         let live = LiveTable::open(connections, &spec.sink.table, &spec.table).await?;
@@ -116,7 +121,8 @@ impl MysqlTableSink {
         let shared = Shared {
             table: spec.table.clone(),
             connections: Arc::clone(connections),
-            clock: clock.clone(),
+            clock: environment.clock.clone(),
+            counts: Arc::clone(&environment.counts),
             columns,
             statements,
             flush_rows: spec.sink.flush_rows,

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::mpsc::Receiver;
 
+use crate::clock::Stopwatch;
 use crate::db::{Failure, Freshness, pause_before};
 use crate::error::{Error, Result};
 use crate::model::{Epoch, ShardId};
@@ -15,6 +16,10 @@ use super::transaction::{Trouble, transaction};
 
 /// Jobs that one transaction takes.
 const TRANSACTION_JOBS_MAX: usize = 8;
+
+/// What an operator does about a transaction that failed.
+const WRITE_HELP: &str = "see whether the database answers; rows wait meanwhile, nothing is lost, and the job stops \
+                          after sink.max-retries attempts";
 
 /// What a writer hands to its task.
 pub(super) enum Job {
@@ -76,10 +81,23 @@ impl Shared {
         let mut retry = 0;
         loop {
             let freshness = if retry == 0 { Freshness::Any } else { Freshness::New };
-            let failure = match transaction(self, jobs, freshness).await {
-                Ok(()) => return Ok(true),
-                Err(Trouble::Row(error)) => return Err(error),
-                Err(Trouble::Database(failure)) => failure,
+            let watch = Stopwatch::start();
+            let outcome = transaction(self, jobs, freshness).await;
+            if !jobs.is_empty() {
+                self.counts.transaction(watch.elapsed());
+            }
+            let failure = match outcome {
+                Ok(()) => {
+                    self.counts.acknowledged(jobs.iter().map(Rows::len).sum());
+                    return Ok(true);
+                }
+                Err(trouble) => {
+                    self.counts.error();
+                    match trouble {
+                        Trouble::Row(error) => return Err(error),
+                        Trouble::Database(failure) => failure,
+                    }
+                }
             };
             if failure.is_connection_loss() {
                 self.connections.distrust_idle();
@@ -91,8 +109,12 @@ impl Shared {
                 return Err(self.given_up(retry + 1, &failure));
             }
             retry += 1;
+            self.counts.retry();
             let pause = pause_before(retry);
-            tracing::warn!(table = self.table, attempt = retry, ?pause, error = %failure, "writing failed, trying again");
+            tracing::warn!(
+                table = self.table, attempt = retry, ?pause, error = %failure, help = WRITE_HELP,
+                "writing failed, trying again"
+            );
             self.clock.sleep(pause).await;
         }
     }

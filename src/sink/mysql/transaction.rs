@@ -89,6 +89,7 @@ struct Attempt<'a> {
 
 impl Attempt<'_> {
     async fn control(&mut self, sql: &'static str) -> Result<(), Failure> {
+        self.shared.counts.statement();
         let executing = self.lease.execute(sql);
         timeout(STATEMENT_TIMEOUT, executing)
             .await
@@ -97,6 +98,7 @@ impl Attempt<'_> {
     }
 
     async fn execute(&mut self, query: Partial<'_>) -> Result<(), Failure> {
+        self.shared.counts.statement();
         let executing = query.execute(&mut *self.lease);
         let done = timeout(STATEMENT_TIMEOUT, executing).await;
         done.map_err(|_| Failure::timeout("statement", STATEMENT_TIMEOUT))??;

@@ -12,7 +12,7 @@ use crate::model::{Epoch, OutputBatch, Payload, RowKind, ShardId};
 use crate::sink::{Environment, Writer};
 
 use super::Shared;
-use super::buffer::{Buffer, Change};
+use super::buffer::{Buffer, Change, Rows};
 use super::task::{Gone, Job, run};
 
 /// Jobs that may wait for the task: each is bounded in rows and bytes, and a
@@ -49,12 +49,17 @@ impl MysqlWriter {
                 Err(TrySendError::Full(_)) if self.environment.stopped() => return Ok(()),
                 Err(TrySendError::Full(back)) => job = back,
             }
-            self.environment.clock.sleep_blocking(WAIT);
+            self.environment.wait(WAIT);
         }
     }
 
+    fn send_rows(&self, rows: Rows) -> Result<()> {
+        self.shared.counts.took(rows.len());
+        self.send(Job::Rows(rows))
+    }
+
     fn flush(&mut self) -> Result<()> {
-        self.buffer.flush().map_or(Ok(()), |rows| self.send(Job::Rows(rows)))
+        self.buffer.flush().map_or(Ok(()), |rows| self.send_rows(rows))
     }
 }
 
@@ -78,7 +83,7 @@ impl Writer for MysqlWriter {
             self.shared.columns.pack_key(row, &mut self.key);
             let key = keyed.then_some(self.key.as_slice());
             if let Some(full) = self.buffer.add(change, key, row, now) {
-                self.send(Job::Rows(full))?;
+                self.send_rows(full)?;
             }
         }
         Ok(())
