@@ -17,6 +17,7 @@ mod schema;
 mod settings;
 pub mod test;
 mod validate;
+mod version;
 
 pub use exit::Exit;
 
@@ -68,6 +69,7 @@ enum Command {
     Config(config::Args),
     Schema(schema::Args),
     Completions(completions::Args),
+    Version(version::Args),
 }
 
 /// The command line as data, for the documentation and shell completions.
@@ -94,6 +96,7 @@ pub fn main() -> ExitCode {
         Command::Config(args) => config::run(args, cli.output),
         Command::Schema(args) => schema::run(args, cli.output),
         Command::Completions(args) => completions::run(args, cli.output),
+        Command::Version(args) => version::run(args, cli.output),
     };
     exit.into()
 }

@@ -28,6 +28,8 @@ mod database;
 mod replica;
 /// A TCP proxy in front of a real server.
 mod proxy;
+/// Listeners of the broker with logins and TLS.
+mod security;
 /// A headless Chromium.
 mod browser;
 /// A job that only exists in what the page is told of it.
@@ -57,6 +59,10 @@ mod live_cases;
 /// The examples of the repository, started for real.
 mod examples;
 
+/// The image of the Dockerfile.
+mod image;
+/// The example with everything around it, `compose.yaml`.
+mod compose;
 /// A live scrape against the list of metrics, and the list against its document.
 mod metrics;
 /// Alerts and dashboard against the list of metrics, and each alert when it fires.
@@ -95,6 +101,10 @@ mod kafka_source;
 /// The upsert-kafka sink on the real broker: placement, acknowledgements, refusals.
 mod kafka_sink;
 
+/// Logins and TLS on the real broker.
+mod kafka_security;
+/// Compressed batches on the real broker.
+mod kafka_codecs;
 /// Hashed against unhashed lookups, as the document says.
 mod hashed_lookups;
 

@@ -14,6 +14,7 @@ mod job;
 mod kafka;
 mod mysql;
 mod print;
+pub mod security;
 mod spec;
 mod typed;
 mod upsert_kafka;
