@@ -4,6 +4,7 @@
 //! output can be piped. Every command takes `--output json`.
 
 mod definition;
+mod demo;
 mod explain;
 mod exit;
 mod keygroups;
@@ -35,6 +36,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(run::Args),
+    Demo(demo::Args),
     Validate(validate::Args),
     Explain(explain::Args),
     Schema(schema::Args),
@@ -51,6 +53,7 @@ pub fn main() -> ExitCode {
     };
     let exit = match &cli.command {
         Command::Run(args) => run::run(args, cli.output),
+        Command::Demo(args) => demo::run(args, cli.output),
         Command::Validate(args) => validate::run(args, cli.output),
         Command::Explain(args) => explain::run(args, cli.output),
         Command::Schema(args) => schema::run(args, cli.output),

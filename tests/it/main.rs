@@ -22,6 +22,8 @@ mod topic;
 mod database;
 /// The program as a process.
 mod replica;
+/// Keys and rows of dimension tables, asked for in every way.
+mod lookup_keys;
 /// A TCP proxy in front of a real server.
 mod proxy;
 
@@ -69,3 +71,10 @@ mod mysql_values;
 mod mysql_faults;
 /// The MySQL sink on the real database.
 mod mysql_sink;
+
+/// Batched lookups in a SQLite file: the answer of a batch is that of plain selects.
+mod sqlite_lookup;
+/// Values of a SQLite file, read as the declared types.
+mod sqlite_values;
+/// A file that is missing, locked, replaced or not as declared.
+mod sqlite_faults;

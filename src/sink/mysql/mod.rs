@@ -20,8 +20,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::clock::Clock;
-use crate::db::compatibility::writable;
-use crate::db::{Connections, LiveTable, time_zone, wait_for};
+use crate::db::mysql::writable;
+use crate::db::{ColumnInfo, Connections, Index, LiveTable, Mysql, time_zone, wait_for};
 use crate::error::{Error, Kind, Result};
 use crate::model::{DataType, RowLayout, ShardId};
 use crate::plan::{MysqlSink, Plan, SinkPlan};
@@ -74,7 +74,7 @@ pub struct MysqlTableSink {
 /// What the shards' writers and tasks share.
 struct Shared {
     table: String,
-    connections: Arc<Connections>,
+    connections: Arc<Connections<Mysql>>,
     clock: Clock,
     columns: Columns,
     statements: Statements,
@@ -93,7 +93,7 @@ impl MysqlTableSink {
     /// [`Kind::External`] when the server refuses, or when the table, a column, a type or the key is not as declared.
     pub fn open(spec: &MysqlSinkSpec, environment: &Environment) -> Result<Self> {
         let go_on = || !environment.stopped();
-        let connections = environment.databases.get(&spec.sink.table);
+        let connections = environment.databases.mysql.get(&spec.sink.table);
         let opening = wait_for(&environment.clock, &go_on, async || {
             Self::open_once(spec, &connections, &environment.clock).await
         });
@@ -104,7 +104,7 @@ impl MysqlTableSink {
         Ok(sink)
     }
 
-    async fn open_once(spec: &MysqlSinkSpec, connections: &Arc<Connections>, clock: &Clock) -> Result<Self> {
+    async fn open_once(spec: &MysqlSinkSpec, connections: &Arc<Connections<Mysql>>, clock: &Clock) -> Result<Self> {
         let zone = time_zone(&spec.time_zone)
             .ok_or_else(|| Error::new(Kind::Definition, format!("unknown time-zone {}", spec.time_zone)))?;
         let live = LiveTable::open(connections, &spec.sink.table, &spec.table).await?;
@@ -140,9 +140,9 @@ impl MysqlTableSink {
 }
 
 /// A column that is not written must have a default.
-fn check_required(live: &LiveTable<'_>, spec: &MysqlSinkSpec) -> Result<()> {
+fn check_required(live: &LiveTable<'_, Mysql>, spec: &MysqlSinkSpec) -> Result<()> {
     let written = |name: &str| spec.columns.iter().any(|(column, _)| column.eq_ignore_ascii_case(name));
-    let unwritten = |column: &&crate::db::catalog::ColumnInfo| !column.has_default && !written(&column.name);
+    let unwritten = |column: &&ColumnInfo| !column.has_default && !written(&column.name);
     match live.info.columns.iter().find(unwritten) {
         Some(column) => Err(live.refusal(&format!(
             "has column `{}`, NOT NULL without a default, which the sink does not write; \
@@ -154,7 +154,7 @@ fn check_required(live: &LiveTable<'_>, spec: &MysqlSinkSpec) -> Result<()> {
 }
 
 /// The declared key must be a unique index: `ON DUPLICATE KEY UPDATE` finds rows by those alone.
-fn check_key(live: &LiveTable<'_>, spec: &MysqlSinkSpec) -> Result<Vec<String>> {
+fn check_key(live: &LiveTable<'_, Mysql>, spec: &MysqlSinkSpec) -> Result<Vec<String>> {
     if spec.primary_key.is_empty() {
         return Ok(Vec::new());
     }
@@ -165,7 +165,7 @@ fn check_key(live: &LiveTable<'_>, spec: &MysqlSinkSpec) -> Result<Vec<String>> 
         .map(|(name, _)| name.as_str())
         .collect();
     let is_key = |name: &String| key.iter().any(|part| part.eq_ignore_ascii_case(name));
-    let same = |index: &&crate::db::catalog::Index| {
+    let same = |index: &&Index| {
         index.unique && !index.partial && index.columns.len() == key.len() && index.columns.iter().all(is_key)
     };
     if !live.info.indexes.iter().any(|index| same(&index)) {
@@ -204,9 +204,9 @@ fn layout_of(columns: &[(String, DataType)]) -> RowLayout {
 
 /// The live column of a written column, whose type must take the declared one.
 fn written_column<'a>(
-    live: &'a LiveTable<'_>,
+    live: &'a LiveTable<'_, Mysql>,
     (name, ty): &(String, DataType),
-) -> Result<&'a crate::db::catalog::ColumnInfo> {
+) -> Result<&'a ColumnInfo> {
     let column = live.typed_column(name, ty, writable)?;
     if column.generated {
         return Err(live.refusal(&format!(
