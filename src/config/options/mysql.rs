@@ -43,7 +43,7 @@ const SERVER: [OptionSpec; 5] = [
     .default("60 s"),
 ];
 
-const REST: [OptionSpec; 13] = [
+const REST: [OptionSpec; 14] = [
     OptionSpec::new(
         "sink.buffer-flush.max-rows",
         Kind::Integer(0, 1_000_000),

@@ -8,7 +8,7 @@
 
 use jiff::tz::TimeZone;
 use sqlx::mysql::{MySql, MySqlRow};
-use sqlx::{Column, Decode, Row, Type as _, TypeInfo, ValueRef};
+use sqlx::{Column, Decode, Row, TypeInfo, ValueRef};
 
 use crate::model::civil::{MILLIS_PER_DAY, civil_from_days, split_millis};
 use crate::model::{Datum, Timestamp, Type};
@@ -42,7 +42,7 @@ impl Wire {
             match info.name() {
                 "BOOLEAN" | "TINYINT" | "TINYINT UNSIGNED" | "SMALLINT" | "SMALLINT UNSIGNED" | "INT"
                 | "INT UNSIGNED" | "MEDIUMINT" | "MEDIUMINT UNSIGNED" | "BIGINT" | "BIGINT UNSIGNED" => {
-                    if u64::compatible(info) {
+                    if <u64 as sqlx::Type<MySql>>::compatible(info) {
                         Self::Unsigned
                     } else {
                         Self::Signed

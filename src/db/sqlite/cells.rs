@@ -182,7 +182,7 @@ fn time(text: &str) -> Option<Timestamp> {
 
 /// `yyyy-MM-dd[( |T)time]`, with `Z` or `±HH:mm` behind it where `zoned`: UTC without.
 fn timestamp(text: &str, zoned: bool) -> Option<Timestamp> {
-    let Some((day, clock)) = text.split_at_checked(10) else { return None };
+    let (day, clock) = text.split_at_checked(10)?;
     let midnight = date(day)? * MILLIS_PER_DAY;
     if clock.is_empty() {
         return Some(Timestamp::from_millis(midnight));
