@@ -277,10 +277,7 @@ fn width_notes<D: Dialect>(live: &LiveTable<'_, D>, spec: &DimensionSpec) -> Vec
 
 /// Sends the statements with no keys, so that a missing privilege is found at
 /// start; the database's objection when it takes the plain statement alone.
-async fn probe<D: Dialect>(
-    connection: &mut D::Connection,
-    texts: &Texts,
-) -> Result<Option<String>, Failure> {
+async fn probe<D: Dialect>(connection: &mut D::Connection, texts: &Texts) -> Result<Option<String>, Failure> {
     let Some(batch) = texts.probe_batch() else {
         return D::fetch(connection, &texts.probe_plain()).await.map(|_| None);
     };

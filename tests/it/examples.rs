@@ -180,7 +180,8 @@ fn orders_are_enriched_into_a_table() {
     let example = Example::new("order-enrichment-mysql.yaml", "mqTest02", Some(&database));
     let replica = example.start();
     place_orders(&example);
-    let select = "SELECT CONCAT_WS(',', id, name, IFNULL(region, 'null'), order_amount, description) FROM enriched";
+    let select =
+        "SELECT CONCAT_WS(',', id, name, IFNULL(region, 'null'), order_amount, description) FROM enriched";
     wait_for(&replica, &vec![vec![Some("2,bob,null,7,second".to_owned())]], || database.rows(select));
     stop(replica);
 }
@@ -220,11 +221,15 @@ fn without_connectors(file: &str) -> String {
     let mut said = format!("{:?}\n", definition.name.as_ref().map(|name| &name.written));
     for table in &definition.tables {
         let is_address = |name: &str| {
-            ["url", "username", "password", "table-name", "topic"].contains(&name) || name.starts_with("properties.")
+            ["url", "username", "password", "table-name", "topic"].contains(&name)
+                || name.starts_with("properties.")
         };
         let options = table.options.iter().filter(|entry| !is_address(&entry.key.written));
-        let options: Vec<String> =
-            options.map(|entry| format!("{}: {:?}", entry.key.written, entry.value.as_text().map(|text| &text.written))).collect();
+        let options: Vec<String> = options
+            .map(|entry| {
+                format!("{}: {:?}", entry.key.written, entry.value.as_text().map(|text| &text.written))
+            })
+            .collect();
         let columns: Vec<&String> = table.columns.iter().flatten().map(|column| &column.written).collect();
         said.push_str(&format!("{} {columns:?} {options:?}\n", table.name.written));
     }
@@ -236,9 +241,15 @@ fn without_connectors(file: &str) -> String {
         said.push_str(&format!("lookup {} {parts:?}\n", step.table.written));
     }
     let select: Vec<&String> = pipeline.select.iter().flatten().map(|item| &item.written).collect();
-    said.push_str(&format!("where {:?} select {select:?} into {}\n", text(&pipeline.filter), pipeline.into.written));
+    said.push_str(&format!(
+        "where {:?} select {select:?} into {}\n",
+        text(&pipeline.filter),
+        pipeline.into.written
+    ));
     let options = definition.options.iter();
-    let options: Vec<String> = options.map(|entry| format!("{} {:?}", entry.key.written, entry.value.as_text().map(|text| &text.written))).collect();
+    let options: Vec<String> = options
+        .map(|entry| format!("{} {:?}", entry.key.written, entry.value.as_text().map(|text| &text.written)))
+        .collect();
     said + &format!("{options:?}\n")
 }
 

@@ -60,7 +60,12 @@ pub fn ids(rows: &[Arc<[u8]>]) -> Vec<i64> {
 }
 
 /// Fetches all keys at once, each key alone, and all keys twice over; every way gives `expected`.
-pub fn compare(runtime: &Runtime, dimension: &Dimension, keys: &[Box<[u8]>], expected: &[(String, Vec<i64>)]) {
+pub fn compare(
+    runtime: &Runtime,
+    dimension: &Dimension,
+    keys: &[Box<[u8]>],
+    expected: &[(String, Vec<i64>)],
+) {
     let fetch = |keys: &[Box<[u8]>]| runtime.block_on(dimension.fetch(keys)).unwrap();
     let together = fetch(keys);
     let twice: Vec<Box<[u8]>> = keys.iter().chain(keys.iter().rev()).cloned().collect();

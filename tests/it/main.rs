@@ -42,6 +42,8 @@ mod live_cases;
 
 /// The examples of the repository, started for real.
 mod examples;
+/// The demo, which needs nothing.
+mod demo;
 
 /// Bad data and refusing systems, with exit codes.
 mod bad_input;

@@ -65,7 +65,11 @@ fn a_file_that_is_none_is_named() {
 
     let mut other = spec(&bed);
     file(&mut other).path.push_str(".txt");
-    std::fs::write(&file(&mut other).path, "no database at all, but long enough to have a header".repeat(100)).unwrap();
+    std::fs::write(
+        &file(&mut other).path,
+        "no database at all, but long enough to have a header".repeat(100),
+    )
+    .unwrap();
     refused(&bed, &other, &["it is no SQLite database", "correct `url`"]);
 }
 
@@ -74,7 +78,11 @@ fn what_is_missing_is_named_with_the_nearest_name() {
     let bed = bed();
     let mut table = spec(&bed);
     file(&mut table).table = "customer_of_shop".to_owned();
-    refused(&bed, &table, &["has no table `customer_of_shop`", "nearest is `customers_of_shop`", "`table-name`"]);
+    refused(
+        &bed,
+        &table,
+        &["has no table `customer_of_shop`", "nearest is `customers_of_shop`", "`table-name`"],
+    );
 
     let mut column = spec(&bed);
     column.columns[0].name = "custmer_name".to_owned();
@@ -199,7 +207,9 @@ fn many_callers_share_few_connections() {
     let file = bed.file().canonicalize().unwrap();
     let open_files = || {
         let links = std::fs::read_dir("/proc/self/fd").unwrap();
-        links.filter(|link| link.as_ref().is_ok_and(|link| link.path().read_link().is_ok_and(|to| to == file))).count()
+        links
+            .filter(|link| link.as_ref().is_ok_and(|link| link.path().read_link().is_ok_and(|to| to == file)))
+            .count()
     };
     let dimension = Arc::new(bed.open_spec(&spec(&bed)).unwrap());
     bed.runtime.block_on(async {

@@ -89,7 +89,8 @@ fn numbers_read_as_declared() {
         .reads(&decimal_type(12, 4), decimal("-1.2500"))
         .does_not_fit(&decimal_type(10, 1), "-1.25 does not fit");
     holds(&bed, "DECIMAL(12,4)", "0.1").reads(&decimal_type(3, 2), decimal("0.10"));
-    holds(&bed, "TEXT", "'12345678901234567890.12'").reads(&decimal_type(22, 2), decimal("12345678901234567890.12"));
+    holds(&bed, "TEXT", "'12345678901234567890.12'")
+        .reads(&decimal_type(22, 2), decimal("12345678901234567890.12"));
     holds(&bed, "TEXT", "'12,5'").does_not_fit(&decimal_type(22, 2), "12,5 does not fit");
     holds(&bed, "REAL", "1.1")
         .reads(&Type::Double, Value::Double(1.1))
@@ -128,7 +129,9 @@ fn dates_and_times_read_as_declared() {
     let bed = Bed::new(&[]);
     let at = |millis, nanos| Value::Timestamp(Timestamp { millis, nanos });
     let noon = 19_782 * 86_400_000 + 12 * 3_600_000;
-    holds(&bed, "DATE", "'2024-02-29'").reads(&Type::Date, Value::Date(19_782)).reads(&Type::Timestamp(3), at(noon - 12 * 3_600_000, 0));
+    holds(&bed, "DATE", "'2024-02-29'")
+        .reads(&Type::Date, Value::Date(19_782))
+        .reads(&Type::Timestamp(3), at(noon - 12 * 3_600_000, 0));
     holds(&bed, "DATE", "'2023-02-29'").does_not_fit(&Type::Date, "'2023-02-29' cannot be read as DATE");
     holds(&bed, "DATE", "19782").does_not_fit(&Type::Date, "write dates and times as text");
     holds(&bed, "TIME", "'12:34:56.789'")
@@ -142,7 +145,8 @@ fn dates_and_times_read_as_declared() {
             .reads(&Type::TimestampLtz(0), at(noon, 0));
     }
     holds(&bed, "DATETIME", "datetime('2024-02-29 12:00:00')").reads(&Type::Timestamp(0), at(noon, 0));
-    holds(&bed, "DATETIME", "strftime('%Y-%m-%dT%H:%M:%f', '2024-02-29 12:00:00.5')").reads(&Type::Timestamp(3), at(noon + 500, 0));
+    holds(&bed, "DATETIME", "strftime('%Y-%m-%dT%H:%M:%f', '2024-02-29 12:00:00.5')")
+        .reads(&Type::Timestamp(3), at(noon + 500, 0));
     holds(&bed, "DATETIME", "'2024-02-29T14:00:00+02:00'")
         .reads(&Type::TimestampLtz(3), at(noon, 0))
         .does_not_fit(&Type::Timestamp(3), "cannot be read as TIMESTAMP(3)");

@@ -14,7 +14,6 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-
 use crate::clock::{Clock, Stopwatch};
 use crate::config::settings::Settings;
 use crate::error::{Error, Result};
@@ -41,7 +40,7 @@ pub(super) struct Args {
     /// Orders per second
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     rate: u32,
-    /// End after so many seconds [default: at Ctrl-C]
+    /// End after so many seconds of orders [default: at Ctrl-C]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     seconds: Option<u64>,
     /// Port of the page and of /metrics [default: that of the settings, or a free one if it is taken]
@@ -110,7 +109,8 @@ fn perform(args: &Args, settings: &Settings) -> Result<()> {
 /// The port that was asked for, else the usual one, else any.
 async fn bind(port: Option<u16>, usual: SocketAddr) -> Result<Server> {
     if let Some(port) = port {
-        return Server::bind(&SocketAddr::new(usual.ip(), port).to_string()).await;
+        let bound = Server::bind(&SocketAddr::new(usual.ip(), port).to_string()).await;
+        return bound.map_err(|error| Error::new(error.kind(), format!("{error}, or choose another --port")));
     }
     match Server::bind(&usual.to_string()).await {
         Ok(server) => Ok(server),
@@ -167,7 +167,8 @@ fn conclude(voice: Voice, job: &Job, sent: u64) {
         }
     }
     let mut text = format!("\n{sent} orders in, {rows_out} changes out");
-    for ((lookup, (hits, all)), counts) in job.plan().lookups.iter().zip(asked).zip(job.statements().counts()) {
+    for ((lookup, (hits, all)), counts) in job.plan().lookups.iter().zip(asked).zip(job.statements().counts())
+    {
         let (table, statements) = (&lookup.table, counts.statements);
         text.push_str(&format!("; {table}: {hits} of {all} lookups from the cache, {statements} statements"));
     }

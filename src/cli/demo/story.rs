@@ -130,7 +130,9 @@ impl Story {
                 self.regions.remove(&user);
                 (
                     format!("DELETE FROM test2 WHERE id = {user}"),
-                    format!("a left join shows null for what it does not find: the next order of user {user}"),
+                    format!(
+                        "a left join shows null for what it does not find: the next order of user {user}"
+                    ),
                 )
             }
             _ => {
@@ -208,7 +210,10 @@ mod tests {
             assert!(change.sql.contains(&order.user.to_string()), "{change:?} {order:?}");
             kinds.push(change.sql.split(' ').take(3).collect::<Vec<_>>().join(" "));
         }
-        assert_eq!(kinds[..4], ["UPDATE test2 SET", "UPDATE test1 SET", "DELETE FROM test2", "INSERT INTO test2"]);
+        assert_eq!(
+            kinds[..4],
+            ["UPDATE test2 SET", "UPDATE test1 SET", "DELETE FROM test2", "INSERT INTO test2"]
+        );
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! `mysql` and `jdbc`: a table of a MySQL-protocol server (Flink: `JdbcConnectorOptions`).
 
-use super::spec::Role::{self, Dimension, Sink};
 use super::lookup::LOOKUP;
+use super::spec::Role::{self, Dimension, Sink};
 use super::spec::{ConnectorSpec, Kind, OptionSpec, joined};
 
 const BOTH: &[Role] = &[Dimension, Sink];

@@ -120,7 +120,7 @@ pub(super) fn read<'a>(
         Wire::Decimal => {
             let text = std::str::from_utf8(bytes).map_err(|_| unreadable(declared))?;
             fit::number(text, declared)
-        },
+        }
         Wire::Bytes => fit::bytes(bytes, declared),
         Wire::Time => read_time(bytes, declared),
         Wire::Date | Wire::DateTime | Wire::Instant => read_date(wire, bytes, declared, zone),

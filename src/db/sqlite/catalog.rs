@@ -53,7 +53,8 @@ fn column(row: &TextRow, all: &[TextRow]) -> ColumnInfo {
     let word = column_type.split('(').next().unwrap_or_default().trim().to_owned();
     let is_key = field(row, 3) != "0";
     // The one column that is an alias of the rowid holds no NULL, whatever it says.
-    let rowid = is_key && column_type == "integer" && all.iter().filter(|row| field(row, 3) != "0").count() == 1;
+    let rowid =
+        is_key && column_type == "integer" && all.iter().filter(|row| field(row, 3) != "0").count() == 1;
     let nullable = field(row, 2) == "0" && !rowid;
     ColumnInfo {
         name: field(row, 0).to_owned(),
@@ -122,7 +123,9 @@ mod tests {
         ] {
             assert!(!is_scan(fine), "{fine}");
         }
-        for scan in ["SCAN d", "SEARCH d USING AUTOMATIC COVERING INDEX (k=?)", "SCAN d USING COVERING INDEX x"] {
+        for scan in
+            ["SCAN d", "SEARCH d USING AUTOMATIC COVERING INDEX (k=?)", "SCAN d USING COVERING INDEX x"]
+        {
             assert!(is_scan(scan), "{scan}");
         }
     }

@@ -107,7 +107,8 @@ fn read_real(value: f64, declared: &Type) -> Result<Datum<'static>, String> {
         Type::Float => {
             // Either the very value, or the one that is written with the same digits: 2.2.
             let short = value as f32;
-            let same = f64::from(short).to_bits() == value.to_bits() || short.to_string() == value.to_string();
+            let same =
+                f64::from(short).to_bits() == value.to_bits() || short.to_string() == value.to_string();
             same.then_some(Datum::Float(short)).ok_or_else(|| format!("{value} does not fit FLOAT"))
         }
         Type::Decimal { .. } => fit::number(&value.to_string(), declared),
@@ -139,12 +140,8 @@ fn read_text<'r>(bytes: &'r [u8], declared: &Type) -> Result<Datum<'r>, String> 
         Type::Decimal { .. } => return fit::number(text, declared),
         Type::Date => date(text).map(|days| Datum::Date(days as i32)),
         Type::Time(digits) => time(text).map(|at| Datum::Time(at.truncate((*digits).min(3)).millis as i32)),
-        Type::Timestamp(digits) => {
-            timestamp(text, false).map(|at| Datum::Timestamp(at.truncate(*digits)))
-        }
-        Type::TimestampLtz(digits) => {
-            timestamp(text, true).map(|at| Datum::Timestamp(at.truncate(*digits)))
-        }
+        Type::Timestamp(digits) => timestamp(text, false).map(|at| Datum::Timestamp(at.truncate(*digits))),
+        Type::TimestampLtz(digits) => timestamp(text, true).map(|at| Datum::Timestamp(at.truncate(*digits))),
         _ => None,
     };
     moment.ok_or_else(|| format!("the text '{}' cannot be read as {declared}", shortened(text)))
@@ -241,8 +238,18 @@ mod tests {
         assert_eq!(at("1970-01-01T00:00:01.5"), Some((1_500, 0)));
         assert_eq!(at("1970-01-01 00:00:00.123456789"), Some((123, 456_789)));
         for junk in [
-            "", "now", "2440587.5", "1970-01-01 00:00:00Z", "1970-02-30", "1970-01-01 24:00", "1970-1-1", "1970-01-01 ",
-            "1970-01-01 00:00.5", "1970-01-01 00:00:00.", "1970-01-01 00:00:00.1234567890", "äääää-01-01 x",
+            "",
+            "now",
+            "2440587.5",
+            "1970-01-01 00:00:00Z",
+            "1970-02-30",
+            "1970-01-01 24:00",
+            "1970-1-1",
+            "1970-01-01 ",
+            "1970-01-01 00:00.5",
+            "1970-01-01 00:00:00.",
+            "1970-01-01 00:00:00.1234567890",
+            "äääää-01-01 x",
         ] {
             assert_eq!(at(junk), None, "{junk}");
         }
@@ -256,7 +263,10 @@ mod tests {
     #[test]
     fn texts_are_cut_to_the_declared_digits_but_never_altered() {
         assert_eq!(read_text(b"12:34:56.789", &Type::Time(0)), Ok(Datum::Time(45_296_000)));
-        assert_eq!(read_text(b"1.50", &Type::Decimal { precision: 5, scale: 2 }), fit::number("1.5", &Type::Decimal { precision: 5, scale: 2 }));
+        assert_eq!(
+            read_text(b"1.50", &Type::Decimal { precision: 5, scale: 2 }),
+            fit::number("1.5", &Type::Decimal { precision: 5, scale: 2 })
+        );
         assert!(read_text(b"1.505", &Type::Decimal { precision: 5, scale: 2 }).is_err());
         assert!(read_text(b"abc", &Type::Int).unwrap_err().contains("'abc'"));
         assert!(read_text(b"\xff", &Type::STRING).is_err());

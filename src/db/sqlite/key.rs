@@ -147,7 +147,8 @@ mod tests {
         assert_eq!(convert("7.0000"), Part::batched(Bind::Signed(7)));
         assert_eq!(convert("-1.50"), Part::batched(Bind::Double(-1.5)));
         assert_eq!(convert("0.1"), Part::batched(Bind::Double(0.1)));
-        assert_eq!(convert("0.12345678901234567"), Part::alone(Bind::Double(0.123_456_789_012_345_67)));
+        assert_eq!(convert("0.12345678901234568"), Part::alone(Bind::Double(0.123_456_789_012_345_68)));
+        assert_eq!(convert("0.12345678901234567"), Part::Absent);
         assert_eq!(convert("0.1000000000000000055"), Part::Absent);
         assert_eq!(convert("18446744073709551615"), Part::Absent);
     }

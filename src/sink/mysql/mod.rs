@@ -104,7 +104,11 @@ impl MysqlTableSink {
         Ok(sink)
     }
 
-    async fn open_once(spec: &MysqlSinkSpec, connections: &Arc<Connections<Mysql>>, clock: &Clock) -> Result<Self> {
+    async fn open_once(
+        spec: &MysqlSinkSpec,
+        connections: &Arc<Connections<Mysql>>,
+        clock: &Clock,
+    ) -> Result<Self> {
         let zone = time_zone(&spec.time_zone)
             .ok_or_else(|| Error::new(Kind::Definition, format!("unknown time-zone {}", spec.time_zone)))?;
         let live = LiveTable::open(connections, &spec.sink.table, &spec.table).await?;
