@@ -191,13 +191,11 @@ impl Assembly {
         source: Source<'a>,
         out: &mut DecodedRows,
     ) -> Result<Slice, RowFault> {
-        if !self.value_includes_key {
+        if !self.value_includes_key || self.is_key_of(physical, source.routed_key) {
             return Ok(Slice::append(&mut out.arena, source.routed_key));
         }
-        let datum = |&column: &usize| physical.get(column).copied().unwrap_or(Datum::Null);
-        let key: SmallVec<[Datum<'a>; USUAL_KEY_COLUMNS]> = self.key_columns.iter().map(datum).collect();
         let start = out.arena.len();
-        self.key_layout.pack(&key, &mut out.arena);
+        self.pack_key(physical, &mut out.arena);
         let slice = Slice::since(&out.arena, start);
         if slice.of(&out.arena) != source.routed_key {
             if self.mismatch_is_error {
@@ -207,6 +205,24 @@ impl Assembly {
             out.key_mismatches.push(KeyMismatch { record: source.record, row });
         }
         Ok(slice)
+    }
+
+    /// Whether the value's key is surely the record's: one integer, as most keys are.
+    #[inline]
+    fn is_key_of(&self, physical: &[Datum<'_>], routed: &[u8]) -> bool {
+        match *self.key_columns {
+            [column] => match physical.get(column) {
+                Some(&Datum::Int(key)) => self.key_layout.is_integer(routed, key),
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
+    fn pack_key(&self, physical: &[Datum<'_>], out: &mut Vec<u8>) {
+        let datum = |&column: &usize| physical.get(column).copied().unwrap_or(Datum::Null);
+        let key: SmallVec<[Datum<'_>; USUAL_KEY_COLUMNS]> = self.key_columns.iter().map(datum).collect();
+        self.key_layout.pack(&key, out);
     }
 
     /// The fault of a row whose value names another key than its record.

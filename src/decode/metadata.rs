@@ -11,10 +11,15 @@ use crate::plan::Metadata;
 /// A value per entry of [`Metadata::ALL`]; those that nothing needs stay NULL.
 pub(super) type Values<'a> = [Datum<'a>; Metadata::ALL.len()];
 
+/// What a table reads that needs none.
+static NOTHING: Values<'static> = [Datum::Null; Metadata::ALL.len()];
+
 /// Makes the metadata that a table needs.
 #[derive(Clone, Debug)]
 pub(super) struct MetadataReader {
     needed: [bool; Metadata::ALL.len()],
+    /// Whether anything is needed.
+    any: bool,
     partitions: PartitionTable,
     /// Names by [`PartitionId`], so that the shared table is asked once per partition.
     names: Vec<Option<TopicPartition>>,
@@ -33,7 +38,7 @@ impl MetadataReader {
                 *flag = true;
             }
         }
-        Self { needed: flags, partitions, names: Vec::new() }
+        Self { needed: flags, any: flags.contains(&true), partitions, names: Vec::new() }
     }
 
     /// Topic and partition of a record.
@@ -50,14 +55,14 @@ impl MetadataReader {
     }
 
     /// The metadata of a record.
-    pub(super) fn read<'a>(&'a mut self, record: &Record, arena: &'a Bump) -> Values<'a> {
-        let mut values = [Datum::Null; Metadata::ALL.len()];
-        if !self.needed.contains(&true) {
-            return values;
+    pub(super) fn read<'a>(&'a mut self, record: &Record, arena: &'a Bump) -> &'a Values<'a> {
+        if !self.any {
+            return &NOTHING;
         }
+        let values = arena.alloc([Datum::Null; Metadata::ALL.len()]);
         let needed = self.needed;
         let name = self.name(record.partition);
-        for ((metadata, needed), value) in Metadata::ALL.into_iter().zip(needed).zip(&mut values) {
+        for ((metadata, needed), value) in Metadata::ALL.into_iter().zip(needed).zip(values.iter_mut()) {
             if needed {
                 *value = one(metadata, record, name, arena);
             }

@@ -198,7 +198,7 @@ impl Decoder {
                 }
             },
         };
-        let metadata = &metadata.read(record, arena);
+        let metadata = metadata.read(record, arena);
         let source =
             Source { record: index, routed_key: record.routed_key.of(batch), key_values, metadata, arena };
         let Some(value) = value else {

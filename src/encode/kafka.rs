@@ -3,7 +3,7 @@
 
 use crate::error::{Reason, Result, RowFault};
 use crate::format::{self, Writer};
-use crate::model::{Datum, EncodedRecord, Header, RowKind, Slice, Value, nested};
+use crate::model::{Cells, Datum, EncodedRecord, Header, RowKind, Slice, Value, nested};
 use crate::plan::{KafkaSink, ProjectPlan, SinkPlan};
 
 /// Encodes records.
@@ -44,6 +44,31 @@ impl RecordWriter {
             None
         };
         Ok(EncodedRecord { kind, key, value, timestamp: self.timestamp(row), headers: self.headers(row) })
+    }
+
+    /// The same for a row that is there, from its cells; `None` if it cannot be written from them.
+    #[inline]
+    pub(super) fn write_cells(
+        &mut self,
+        kind: RowKind,
+        row: &impl Cells,
+        arena: &mut Vec<u8>,
+    ) -> Option<EncodedRecord> {
+        if self.timestamp_column.is_some() || self.headers_column.is_some() {
+            return None;
+        }
+        let start = arena.len();
+        if !self.key.write_cells(row, arena) {
+            return None;
+        }
+        let key = Slice::since(arena, start);
+        let middle = arena.len();
+        if !self.value.write_cells(row, arena) {
+            arena.truncate(start);
+            return None;
+        }
+        let value = Some(Slice::since(arena, middle));
+        Some(EncodedRecord { kind, key, value, timestamp: None, headers: None })
     }
 
     fn timestamp(&self, row: &[Datum<'_>]) -> Option<i64> {

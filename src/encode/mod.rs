@@ -12,7 +12,7 @@ mod print;
 mod tests;
 
 use crate::error::{Reason, Result, RowFault};
-use crate::model::{Datum, OutputBatch, Payload, RowKind, RowLayout, RowRecord, Slice};
+use crate::model::{Cell, Cells, Datum, OutputBatch, Payload, RowKind, RowLayout, RowRecord, Slice};
 use crate::plan::{ProjectPlan, SinkConnector, SinkPlan};
 
 use kafka::RecordWriter;
@@ -129,6 +129,23 @@ impl Encoder {
         }
         self.before.0 = arena.len();
         Ok(())
+    }
+
+    /// Adds a row that is there to `out`, straight from its cells, where the sink's form and all its values allow that;
+    /// else false, and `out` is as before: [`Encoder::encode`] then says what there is to say. What is added is what
+    /// that would add.
+    #[inline]
+    pub fn encode_cells(&mut self, kind: RowKind, row: &impl Cells, out: &mut OutputBatch) -> bool {
+        let Form::Records(writer) = &mut self.form else { return false };
+        let OutputBatch { arena, payload: Payload::Records(records) } = out else { return false };
+        let null = |column: &usize| row.cell(*column) == Cell::Null;
+        if !kind.is_addition() || self.not_null.iter().any(null) || self.key.iter().any(null) {
+            return false;
+        }
+        let Some(record) = writer.write_cells(kind, row, arena) else { return false };
+        records.push(record);
+        self.before = (arena.len(), records.len());
+        true
     }
 
     fn check(&self, kind: RowKind, row: &[Datum<'_>]) -> Result<(), RowFault> {

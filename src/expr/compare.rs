@@ -36,6 +36,13 @@ fn order_decimals(a: Decimal, b: Decimal) -> Ordering {
     if a.scale() > b.scale() {
         return order_decimals(b, a).reverse();
     }
+    if let (Ok(a), Ok(b), Some(factor)) = (
+        i64::try_from(a.unscaled()),
+        i64::try_from(b.unscaled()),
+        10_i64.checked_pow((b.scale() - a.scale()).into()),
+    ) {
+        return (i128::from(a) * i128::from(factor)).cmp(&b.into());
+    }
     // `a` has the smaller scale. If it does not fit an i128 at the larger one,
     // its magnitude is beyond anything that `b` can be.
     let factor = 10_i128.pow(u32::from(b.scale() - a.scale()).min(38));

@@ -39,36 +39,51 @@ pub struct FieldSpec {
     pub ty: DataType,
 }
 
+/// Columns whose presence is noted in one word.
+const NOTED: usize = u64::BITS as usize;
+
 /// One row as it was read. Columns that the message does not hold are NULL and not present.
 #[derive(Debug)]
 pub struct Fields<'a> {
     /// A value per column of the row.
     pub values: &'a mut [Datum<'a>],
-    present: &'a mut [bool],
+    /// Which of the first columns are present, a bit each.
+    present: u64,
+    /// The same of the columns after them.
+    also_present: &'a mut [bool],
 }
 
 impl<'a> Fields<'a> {
     /// A row of `width` columns, none of them present.
+    #[inline]
     pub(super) fn none(width: usize, arena: &'a Bump) -> Self {
-        Self {
-            values: arena.alloc_slice_fill_with(width, |_| Datum::Null),
-            present: arena.alloc_slice_fill_copy(width, false),
-        }
+        let also_present: &mut [bool] =
+            if width <= NOTED { &mut [] } else { arena.alloc_slice_fill_copy(width - NOTED, false) };
+        Self { values: arena.alloc_slice_fill_with(width, |_| Datum::Null), present: 0, also_present }
     }
 
     /// Whether the message holds the column, be it as NULL.
     #[must_use]
+    #[inline]
     pub fn is_present(&self, column: usize) -> bool {
-        self.present.get(column).copied().unwrap_or(false)
+        match column.checked_sub(NOTED) {
+            None => self.present & (1 << column) != 0,
+            Some(later) => self.also_present.get(later).copied().unwrap_or(false),
+        }
     }
 
     /// The place of a column's value, which is present from here on.
+    #[inline]
     pub(super) fn slot(&mut self, column: usize) -> Option<&mut Datum<'a>> {
-        *self.present.get_mut(column)? = true;
+        match column.checked_sub(NOTED) {
+            None => self.present |= 1 << column,
+            Some(later) => *self.also_present.get_mut(later)? = true,
+        }
         self.values.get_mut(column)
     }
 
     /// Puts a value.
+    #[inline]
     pub(super) fn set(&mut self, column: usize, datum: Datum<'a>) {
         if let Some(slot) = self.slot(column) {
             *slot = datum;

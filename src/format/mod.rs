@@ -8,6 +8,7 @@
 
 mod base64;
 mod csv;
+mod day;
 mod fields;
 mod json;
 mod misfit;
@@ -15,6 +16,7 @@ mod moment;
 mod number;
 mod raw;
 mod record;
+mod word;
 
 #[cfg(test)]
 pub(crate) mod fixture;
@@ -25,7 +27,7 @@ pub use record::{key_reader, key_writer, value_reader, value_writer};
 use bumpalo::Bump;
 
 use crate::error::{Error, Kind, Result, RowFault};
-use crate::model::{Datum, Type, Value};
+use crate::model::{Cells, Datum, Type, Value};
 use crate::plan::Format;
 
 use csv::{CsvReader, CsvWriter};
@@ -149,6 +151,18 @@ impl Writer {
                 Ok(true)
             }
             Writing::Raw(writer) => Ok(writer.write(row, out)),
+        }
+    }
+}
+
+impl Writer {
+    /// Appends the message of a row, where the format can write it from cells; else false, and nothing is appended.
+    /// What is written is what [`Writer::write`] would write.
+    #[inline]
+    pub fn write_cells(&mut self, row: &impl Cells, out: &mut Vec<u8>) -> bool {
+        match &mut self.0 {
+            Writing::Json(writer) => writer.write_cells(row, out),
+            Writing::Csv(_) | Writing::Raw(_) => false,
         }
     }
 }

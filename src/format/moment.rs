@@ -72,7 +72,7 @@ fn parse_timestamp(text: &[u8], form: Form, zulu: bool) -> Option<Timestamp> {
 }
 
 /// Days since 1970-01-01 and what follows the date. Years beyond four digits carry a sign.
-fn date_prefix(text: &[u8]) -> Option<(i64, &[u8])> {
+pub(super) fn date_prefix(text: &[u8]) -> Option<(i64, &[u8])> {
     let (sign, unsigned) = match text.first()? {
         sign @ (b'-' | b'+') => (Some(*sign), &text[1..]),
         _ => (None, text),
@@ -120,7 +120,7 @@ fn clock_prefix(text: &[u8], seconds_optional: bool) -> Option<(Clock, &[u8])> {
 }
 
 /// Nanoseconds of `.1` to `.123456789`, 0 without a point, and what follows.
-fn fraction(text: &[u8]) -> Option<(u32, &[u8])> {
+pub(super) fn fraction(text: &[u8]) -> Option<(u32, &[u8])> {
     let [b'.', rest @ ..] = text else { return Some((0, text)) };
     let digits = rest.iter().take_while(|b| b.is_ascii_digit()).count();
     if !(1..=9).contains(&digits) {

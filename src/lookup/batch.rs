@@ -9,20 +9,26 @@ use crate::model::Slice;
 
 use super::Outcome;
 
-/// A dimension row of a joined row: an answer of the batch and a row of it.
+/// A dimension row of a joined row: an answer of the batch, a row of it, and the batch's copy of its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DimensionRef {
     answer: u32,
     row: u32,
+    copy: Slice,
 }
 
 impl DimensionRef {
     /// No match: LEFT pads with NULLs.
-    pub(super) const PADDED: Self = Self { answer: u32::MAX, row: 0 };
+    pub(super) const PADDED: Self = Self { answer: u32::MAX, row: 0, copy: Slice::EMPTY };
+}
 
-    pub(super) fn new(answer: u32, row: usize) -> Self {
-        Self { answer, row: u32::try_from(row).unwrap_or(u32::MAX) }
-    }
+/// An answer with the batch's copies of its rows. An entry of the cache was fetched from memory to be looked
+/// at; copied then, its rows stand in a row when they are read again.
+#[derive(Debug)]
+pub(super) struct Answered {
+    pub outcome: Outcome,
+    /// Position of its first row among the copies.
+    first: u32,
 }
 
 /// What a row waits for at the current step.
@@ -53,9 +59,12 @@ pub struct JoinBatch {
     pub(super) step: usize,
     pub(super) sources: Vec<Slice>,
     pub(super) rows: Vec<Row>,
-    /// `step` references per row.
+    /// `steps` references per row, of which `step` count.
     pub(super) dimensions: Vec<DimensionRef>,
-    pub(super) answers: Vec<Outcome>,
+    pub(super) answers: Vec<Answered>,
+    /// Rows of all answers, and their bytes.
+    copies: Vec<Slice>,
+    copied: Vec<u8>,
     /// Answers that have not come yet.
     pub(super) waiting: usize,
     pub(super) faults: Vec<(u32, RowFault)>,
@@ -69,6 +78,8 @@ impl JoinBatch {
         self.rows.clear();
         self.dimensions.clear();
         self.answers.clear();
+        self.copies.clear();
+        self.copied.clear();
         self.faults.clear();
     }
 
@@ -77,7 +88,33 @@ impl JoinBatch {
         let source = u32::try_from(self.sources.len()).unwrap_or(u32::MAX);
         self.sources.push(stream);
         self.rows.push(Row { source, asked: Asked::Nothing });
+        self.dimensions.resize(self.dimensions.len() + self.steps, DimensionRef::PADDED);
         source
+    }
+
+    /// Joins every row with its answer where it stands, which is possible if each has exactly one match, or
+    /// one row of NULLs in its place; false if some row has none or several.
+    pub(super) fn join_in_place(&mut self, pads: bool) -> bool {
+        let Self { rows, dimensions, answers, copies, steps, step, .. } = self;
+        for (row, references) in rows.iter().zip(dimensions.chunks_exact_mut((*steps).max(1))) {
+            let Some(place) = references.get_mut(*step) else { return false };
+            *place = match row.asked {
+                Asked::Nothing if pads => DimensionRef::PADDED,
+                Asked::Answer(number) => match answers.get(number as usize) {
+                    Some(Answered { outcome: Outcome::Rows(answer), first }) => match answer.rows.len() {
+                        1 => {
+                            let copy = copies.get(*first as usize).copied().unwrap_or_default();
+                            DimensionRef { answer: number, row: 0, copy }
+                        }
+                        0 if pads => DimensionRef::PADDED,
+                        _ => return false,
+                    },
+                    _ => return false,
+                },
+                Asked::Nothing | Asked::Faulty => return false,
+            };
+        }
+        true
     }
 
     /// Whether every row has been through every lookup.
@@ -86,14 +123,39 @@ impl JoinBatch {
         self.step == self.steps
     }
 
+    /// Adds what is known of the next key that the batch asks for.
+    pub(super) fn add_answer(&mut self, outcome: Outcome) {
+        self.waiting += usize::from(matches!(outcome, Outcome::Waiting));
+        let first = self.copy_rows(&outcome);
+        self.answers.push(Answered { outcome, first });
+    }
+
+    fn copy_rows(&mut self, outcome: &Outcome) -> u32 {
+        let first = u32::try_from(self.copies.len()).unwrap_or(u32::MAX);
+        if let Outcome::Rows(answer) = outcome {
+            let copied = &mut self.copied;
+            self.copies.extend(answer.rows.iter().map(|row| Slice::append(copied, row)));
+        }
+        first
+    }
+
     /// Notes an answer.
     pub fn resolve(&mut self, number: u32, outcome: Outcome) {
-        if let Some(answer) = self.answers.get_mut(number as usize)
-            && matches!(answer, Outcome::Waiting)
-        {
-            *answer = outcome;
+        let waits = |answer: &Answered| matches!(answer.outcome, Outcome::Waiting);
+        if self.answers.get(number as usize).is_some_and(waits) {
+            let first = self.copy_rows(&outcome);
             self.waiting -= 1;
+            if let Some(answer) = self.answers.get_mut(number as usize) {
+                *answer = Answered { outcome, first };
+            }
         }
+    }
+
+    /// Row `row` of an answer.
+    pub(super) fn reference(&self, answer: u32, row: usize) -> DimensionRef {
+        let first = self.answers.get(answer as usize).map_or(0, |answer| answer.first as usize);
+        let copy = self.copies.get(first + row).copied().unwrap_or_default();
+        DimensionRef { answer, row: u32::try_from(row).unwrap_or(u32::MAX), copy }
     }
 
     /// Whether an answer is missing.
@@ -123,15 +185,28 @@ impl JoinBatch {
     /// Dimension references of a joined row.
     #[must_use]
     pub fn dimensions(&self, row: usize) -> &[DimensionRef] {
-        self.dimensions.get(row * self.step..(row + 1) * self.step).unwrap_or_default()
+        let start = row * self.steps;
+        self.dimensions.get(start..start + self.step).unwrap_or_default()
     }
 
     /// The packed dimension row; `None` where LEFT pads.
     #[must_use]
     pub fn dimension(&self, at: DimensionRef) -> Option<&Arc<[u8]>> {
-        match self.answers.get(at.answer as usize)? {
+        match &self.answers.get(at.answer as usize)?.outcome {
             Outcome::Rows(answer) => answer.rows.get(at.row as usize),
             Outcome::Waiting | Outcome::Failed(_) => None,
+        }
+    }
+
+    /// One packed part of a joined row: 0 is the stream row, then the dimension rows; an empty one reads as NULLs.
+    #[must_use]
+    pub fn part<'a>(&'a self, row: usize, part: usize, arena: &'a [u8]) -> &'a [u8] {
+        match part.checked_sub(1) {
+            None => {
+                let stream = self.source(row).and_then(|source| self.sources.get(source as usize));
+                stream.map_or(&[][..], |slice| slice.of(arena))
+            }
+            Some(at) => self.dimensions(row).get(at).map_or(&[][..], |at| at.copy.of(&self.copied)),
         }
     }
 
@@ -143,7 +218,7 @@ impl JoinBatch {
         let references = self.dimensions(row);
         bump.alloc_slice_fill_with(references.len() + 1, |part| match part.checked_sub(1) {
             None => stream.map_or(&[][..], |slice| slice.of(arena)),
-            Some(at) => references.get(at).and_then(|&at| self.dimension(at)).map_or(&[][..], |row| row),
+            Some(at) => references.get(at).map_or(&[][..], |at| at.copy.of(&self.copied)),
         })
     }
 

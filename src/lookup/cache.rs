@@ -21,7 +21,7 @@ use smallvec::SmallVec;
 use crate::clock::Millis;
 use crate::plan::CachePlan;
 
-use super::index::Index;
+use super::index::{Index, Place};
 
 /// Keys per table and replica when the definition bounds the time alone: enough for any dimension that
 /// fits, and expired entries of others make room by not being used.
@@ -92,6 +92,8 @@ pub(super) enum Probe {
 pub(super) struct StoredKey<'a> {
     pub key: &'a [u8],
     pub hash: u64,
+    /// Where to look first.
+    pub place: Option<Place>,
 }
 
 /// Times after which an answer is not good any more.
@@ -163,12 +165,15 @@ impl PartialCache {
         self.hasher.hash_one(key)
     }
 
-    /// Touches the entries under these hashes, each level of all of them before the next level of the first,
+    /// Where an entry of this hash stands: to be fetched, and for [`PartialCache::probe`] to begin with.
+    pub fn place(&self, hash: u64) -> Option<Place> {
+        self.index.place(hash)
+    }
+
+    /// Touches the entries at these places, each level of all of them before the next level of the first,
     /// so that the processor fetches many from memory at a time.
-    pub fn fetch(&self, hashes: impl Iterator<Item = u64>, places: &mut Vec<usize>) {
-        places.clear();
-        places.extend(hashes.filter_map(|hash| self.index.place(hash)));
-        let answers = || places.iter().filter_map(|&place| self.index.answer(place));
+    pub fn fetch(&self, places: impl Iterator<Item = Place> + Clone) {
+        let answers = || places.clone().filter_map(|place| self.index.answer(place));
         let rows: usize = answers().map(|answer| answer.rows.len()).sum();
         let bytes: usize =
             answers().filter_map(|answer| answer.rows.first()?.first()).map(|&b| usize::from(b)).sum();
@@ -178,10 +183,10 @@ impl PartialCache {
     /// Looks a key up. `run` is the number of the batch that asks, not 0; if it has not got the answer yet,
     /// it will keep it under the number `next`.
     pub fn probe(&mut self, stored: StoredKey<'_>, run: u64, next: u32, now: Millis) -> Probe {
-        let StoredKey { key, hash } = stored;
+        let StoredKey { key, hash, place } = stored;
         let is_exact = self.keys < EXACT_BELOW;
         let is_tight = is_exact || self.keys - self.keys / 8 <= self.index.len() as u64;
-        let Some(slot) = self.index.find(hash, key) else { return Probe::Miss { expired: false } };
+        let Some(slot) = self.index.find_near(place, hash, key) else { return Probe::Miss { expired: false } };
         if self.expiry.is_over(&slot.answer, now) {
             let answer = slot.answer.clone();
             self.index.remove(hash, &answer);
@@ -241,8 +246,9 @@ mod tests {
 
     fn probe(cache: &mut PartialCache, key: &str, (run, next): (u64, u32), now: Millis) -> Probe {
         let key = key.as_bytes();
-        let stored = StoredKey { key, hash: cache.hash(key) };
-        cache.fetch([stored.hash].into_iter(), &mut Vec::new());
+        let hash = cache.hash(key);
+        let stored = StoredKey { key, hash, place: cache.place(hash) };
+        cache.fetch(stored.place.into_iter());
         cache.probe(stored, run, next, now)
     }
 

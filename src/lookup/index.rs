@@ -38,6 +38,10 @@ impl Slot {
     }
 }
 
+/// Where an answer stands: good until the next insertion.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place(u32);
+
 impl Index {
     pub fn len(&self) -> usize {
         self.slots.len()
@@ -47,14 +51,26 @@ impl Index {
         self.slots.find_mut(hash, |slot| slot.hash == hash && *slot.answer.key == *key)
     }
 
+    /// The same, looking at `place` first.
+    pub fn find_near(&mut self, place: Option<Place>, hash: u64, key: &[u8]) -> Option<&mut Slot> {
+        let near = |slot: &Slot| slot.hash == hash && *slot.answer.key == *key;
+        match place {
+            Some(Place(at)) if self.slots.get_bucket(at as usize).is_some_and(near) => {
+                self.slots.get_bucket_mut(at as usize)
+            }
+            _ => self.find(hash, key),
+        }
+    }
+
     /// Where an answer with this hash stands.
-    pub fn place(&self, hash: u64) -> Option<usize> {
-        self.slots.find_bucket_index(hash, |slot| slot.hash == hash)
+    pub fn place(&self, hash: u64) -> Option<Place> {
+        let at = self.slots.find_bucket_index(hash, |slot| slot.hash == hash)?;
+        u32::try_from(at).ok().map(Place)
     }
 
     /// The answer at a place.
-    pub fn answer(&self, place: usize) -> Option<&Answer> {
-        self.slots.get_bucket(place).map(|slot| &*slot.answer)
+    pub fn answer(&self, place: Place) -> Option<&Answer> {
+        self.slots.get_bucket(place.0 as usize).map(|slot| &*slot.answer)
     }
 
     /// Keeps an answer in place of an older one of its key.

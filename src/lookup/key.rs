@@ -8,8 +8,8 @@ use bumpalo::Bump;
 
 use crate::error::RowFault;
 use crate::expr::{Columns, Expression};
-use crate::model::{Datum, Decimal, RowLayout, Type, Value};
-use crate::plan::{Comparison, JoinedRow, KeySource, LookupPlan};
+use crate::model::{ColumnCopier, Datum, Decimal, RowLayout, Type, Value};
+use crate::plan::{Comparison, JoinedLayout, JoinedRow, KeySource, LookupPlan};
 
 use super::fault_in;
 
@@ -19,6 +19,31 @@ pub(super) struct KeyBuilder {
     table: String,
     parts: Vec<Part>,
     layout: RowLayout,
+    plain: Option<PlainKey>,
+}
+
+/// A key that is one column of the joined row, in the form that the dimension's column has: its packed bytes
+/// are copied, with no value made of them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PlainKey {
+    /// Part of the joined row.
+    pub part: usize,
+    pub copier: ColumnCopier,
+}
+
+impl PlainKey {
+    fn of(parts: &[Part], layout: &RowLayout, joined: &JoinedLayout) -> Option<Self> {
+        let [Part { source: Source::Column(at), comparison, ty }] = parts else { return None };
+        let (part, row, column) = joined.column(*at)?;
+        // Times may have more digits than the column keeps: these are compared as values.
+        let is_exact = match comparison {
+            Comparison::Same => !matches!(ty, Type::Time(_) | Type::Timestamp(_) | Type::TimestampLtz(_)),
+            Comparison::Integers => true,
+            _ => false,
+        };
+        let copier = row.copier(column, layout).filter(|_| is_exact)?;
+        Some(Self { part, copier })
+    }
 }
 
 #[derive(Debug)]
@@ -38,7 +63,7 @@ enum Source {
 
 impl KeyBuilder {
     /// Evaluates the constants.
-    pub fn new(plan: &LookupPlan) -> Result<Self, RowFault> {
+    pub fn new(plan: &LookupPlan, joined: &JoinedLayout) -> Result<Self, RowFault> {
         let bump = Bump::new();
         let mut parts = Vec::with_capacity(plan.key.len());
         for part in &plan.key {
@@ -55,7 +80,14 @@ impl KeyBuilder {
             };
             parts.push(Part { source, comparison: part.comparison, ty: part.ty.kind.clone() });
         }
-        Ok(Self { table: plan.table.clone(), parts, layout: plan.key_layout() })
+        let layout = plan.key_layout();
+        let plain = PlainKey::of(&parts, &layout, joined);
+        Ok(Self { table: plan.table.clone(), parts, layout, plain })
+    }
+
+    /// How the key is copied, if it can be.
+    pub fn plain(&self) -> Option<PlainKey> {
+        self.plain
     }
 
     /// The parts of the row's key; `None` if one is NULL or has no exact value in its column's type.

@@ -43,6 +43,7 @@ use crate::model::{ShardId, Slice};
 use crate::plan::{JoinKind, JoinedLayout, JoinedRow, Plan};
 
 use batch::{Asked, Row};
+use index::Place;
 use exchange::{Gather, Served};
 use requests::Waiter;
 use step::{Asking, Question, Step};
@@ -66,14 +67,22 @@ struct WantedKey {
     hash: u64,
     /// Another shard has the key's entry.
     owner: Option<ShardId>,
+    /// Where the cache has an entry of this hash.
+    place: Option<Place>,
 }
 
 impl Wanted {
-    /// Hash of a key that is looked up in this shard.
-    fn hash(&self) -> Option<u64> {
+    fn key_mut(&mut self) -> Option<&mut WantedKey> {
         match self {
-            Self::Key(WantedKey { hash, owner: None, .. }) => Some(*hash),
+            Self::Key(key) if key.owner.is_none() => Some(key),
             Self::Key(_) | Self::Asked(_) => None,
+        }
+    }
+
+    fn place(&self) -> Option<Place> {
+        match self {
+            Self::Key(key) => key.place,
+            Self::Asked(_) => None,
         }
     }
 }
@@ -103,10 +112,9 @@ pub struct Lookups {
     /// Numbers batches, questions and statements.
     next: u64,
     scratch: Bump,
-    /// Packed keys of a window of rows, what each row wants, and where the cache has it.
+    /// Packed keys of a window of rows, and what each row wants.
     keys: Vec<u8>,
     window: Vec<Wanted>,
-    places: Vec<usize>,
     rows: Vec<Row>,
     dimensions: Vec<DimensionRef>,
 }
@@ -117,11 +125,12 @@ impl Lookups {
     /// # Errors
     /// A constant key without a value, or a key type that cannot be hashed: [`crate::error::Kind::Definition`].
     pub fn new(plan: &Plan, shard: ShardId, groups: KeyGroups) -> Result<Self> {
-        let step = |lookup| Step::new(lookup, groups, plan.options.key_hash);
+        let layout = JoinedLayout::of(plan);
+        let step = |lookup| Step::new(lookup, &layout, groups, plan.options.key_hash);
         Ok(Self {
             shard,
-            layout: JoinedLayout::of(plan),
             steps: plan.lookups.iter().map(step).collect::<Result<_>>()?,
+            layout,
             asked: HashMap::new(),
             served: Served::default(),
             gather: Gather::default(),
@@ -130,7 +139,6 @@ impl Lookups {
             scratch: Bump::new(),
             keys: Vec::new(),
             window: Vec::new(),
-            places: Vec::new(),
             rows: Vec::new(),
             dimensions: Vec::new(),
         })
@@ -184,7 +192,10 @@ impl Lookups {
             window.clear();
             window.extend(rows.clone().map(|at| self.wanted(batch, at, arena)));
             if let Some(step) = self.steps.get(batch.step) {
-                step.fetch(window.iter().filter_map(Wanted::hash), &mut self.places);
+                for key in window.iter_mut().filter_map(Wanted::key_mut) {
+                    key.place = step.place(key.hash);
+                }
+                step.fetch(window.iter().filter_map(Wanted::place));
             }
             for (at, wanted) in rows.zip(&window) {
                 let asked = match wanted {
@@ -224,6 +235,15 @@ impl Lookups {
     /// The key of a row; `None` if it makes no call.
     fn key_of(&mut self, batch: &JoinBatch, at: usize, arena: &[u8]) -> Result<Option<WantedKey>, RowFault> {
         let Some(step) = self.steps.get_mut(batch.step) else { return Ok(None) };
+        if let (Some(plain), None, None) = (step.key.plain(), &step.pre_filter, &step.owner) {
+            let start = self.keys.len();
+            if !plain.copier.copy(batch.part(at, plain.part, arena), &mut self.keys) {
+                step.counters.no_key += 1;
+                return Ok(None);
+            }
+            let bytes = Slice::since(&self.keys, start);
+            return Ok(Some(WantedKey { bytes, hash: step.hash(bytes.of(&self.keys)), owner: None, place: None }));
+        }
         self.scratch.reset();
         let parts = batch.parts(at, arena, &self.scratch);
         let row = JoinedRow { layout: &self.layout, parts };
@@ -239,7 +259,7 @@ impl Lookups {
         step.key.pack(key, &mut self.keys);
         let bytes = Slice::since(&self.keys, start);
         let owner = step.owner.as_mut().map(|owner| owner.shard(key)).filter(|owner| *owner != self.shard);
-        Ok(Some(WantedKey { bytes, hash: step.hash(bytes.of(&self.keys)), owner }))
+        Ok(Some(WantedKey { bytes, hash: step.hash(bytes.of(&self.keys)), owner, place: None }))
     }
 
     fn ask_key(&mut self, batch: &mut JoinBatch, wanted: &WantedKey, (run, now): (u64, Millis)) -> Asked {
@@ -249,26 +269,28 @@ impl Lookups {
         if let Some(owner) = wanted.owner {
             let number = self.gather.add(owner, key, next);
             if number == next {
-                batch.answers.push(Outcome::Waiting);
-                batch.waiting += 1;
+                batch.add_answer(Outcome::Waiting);
             }
             return Asked::Answer(number);
         }
         let waiter = Waiter::Batch { batch: batch.id, number: next };
-        let question = Question { run, next, waiter, rows: 1, hash: wanted.hash };
+        let question = Question { run, next, waiter, rows: 1, hash: wanted.hash, place: wanted.place };
         match step.ask(key, question, now) {
             Asking::Known(number) => return Asked::Answer(number),
-            Asking::Hit(answer) => batch.answers.push(Outcome::Rows(answer)),
-            Asking::Waiting => {
-                batch.answers.push(Outcome::Waiting);
-                batch.waiting += 1;
-            }
+            Asking::Hit(answer) => batch.add_answer(Outcome::Rows(answer)),
+            Asking::Waiting => batch.add_answer(Outcome::Waiting),
         }
         Asked::Answer(next)
     }
 
     /// Joins every row with its answer; the batch is then one step further.
     fn join(&mut self, batch: &mut JoinBatch, arena: &[u8]) {
+        if self.steps.get(batch.step).is_some_and(|step| {
+            step.residual.is_none() && batch.join_in_place(step.join == JoinKind::Left)
+        }) {
+            batch.step += 1;
+            return;
+        }
         self.rows.clear();
         self.dimensions.clear();
         for at in 0..batch.len() {
@@ -287,13 +309,15 @@ impl Lookups {
         let mut matched = false;
         let mut push = |dimension| {
             self.rows.push(Row { source, asked: Asked::Nothing });
+            let start = self.dimensions.len();
             self.dimensions.extend_from_slice(batch.dimensions(at));
             self.dimensions.push(dimension);
+            self.dimensions.resize(start + batch.steps, DimensionRef::PADDED);
         };
         match row.asked {
             Asked::Faulty => return Ok(()),
             Asked::Nothing => {}
-            Asked::Answer(number) => match batch.answers.get(number as usize) {
+            Asked::Answer(number) => match batch.answers.get(number as usize).map(|answer| &answer.outcome) {
                 Some(Outcome::Failed(fault)) => return Err((source, RowFault::clone(fault))),
                 Some(Outcome::Rows(answer)) => {
                     for (i, dimension) in answer.rows.iter().enumerate() {
@@ -309,7 +333,7 @@ impl Lookups {
                             }
                         }
                         matched = true;
-                        push(DimensionRef::new(number, i));
+                        push(batch.reference(number, i));
                     }
                 }
                 Some(Outcome::Waiting) | None => {}
@@ -360,7 +384,8 @@ impl Lookups {
         for (position, asked) in (0_u32..).zip(&ask.keys) {
             let waiter = Waiter::Peer { shard: from, ask: ask.id, position };
             let key = asked.key.of(&ask.arena);
-            let question = Question { run, next: position, waiter, rows: asked.rows, hash: step.hash(key) };
+            let hash = step.hash(key);
+            let question = Question { run, next: position, waiter, rows: asked.rows, hash, place: None };
             outcomes.push(match step.ask(key, question, now) {
                 Asking::Hit(answer) => Outcome::Rows(answer),
                 Asking::Waiting => Outcome::Waiting,

@@ -11,9 +11,10 @@ use crate::error::{Error, Reason, Result, RowFault};
 use crate::expr::Expression;
 use crate::keygroup::{KeyGroups, KeyHash, KeyHasher};
 use crate::model::{DataType, Datum, RowLayout, ShardId};
-use crate::plan::{JoinKind, JoinedRow, LookupPlan, PackedRow};
+use crate::plan::{JoinKind, JoinedLayout, JoinedRow, LookupPlan, PackedRow};
 
 use super::cache::{PartialCache, Probe, StoredKey};
+use super::index::Place;
 use super::key::KeyBuilder;
 use super::requests::{Request, Requests, Taken, Waiter};
 use super::{Answer, LookupCounters, Outcome, fault_in};
@@ -77,8 +78,8 @@ pub(super) enum Asking {
 }
 
 impl Step {
-    pub fn new(plan: &LookupPlan, groups: KeyGroups, hash: KeyHash) -> Result<Self> {
-        let key = KeyBuilder::new(plan).map_err(|fault| {
+    pub fn new(plan: &LookupPlan, joined: &JoinedLayout, groups: KeyGroups, hash: KeyHash) -> Result<Self> {
+        let key = KeyBuilder::new(plan, joined).map_err(|fault| {
             Error::new(crate::error::Kind::Definition, format!("table {}: {}", plan.table, fault.detail))
         })?;
         Ok(Self {
@@ -103,19 +104,24 @@ impl Step {
         self.cache.as_ref().map_or(0, |cache| cache.hash(key))
     }
 
-    /// Fetches what the cache has under these hashes from memory; `places` is scratch.
-    pub fn fetch(&self, hashes: impl Iterator<Item = u64>, places: &mut Vec<usize>) {
+    /// Where the cache has an entry of this hash.
+    pub fn place(&self, hash: u64) -> Option<Place> {
+        self.cache.as_ref()?.place(hash)
+    }
+
+    /// Fetches what the cache has at these places from memory.
+    pub fn fetch(&self, places: impl Iterator<Item = Place> + Clone) {
         if let Some(cache) = &self.cache {
-            cache.fetch(hashes, places);
+            cache.fetch(places);
         }
     }
 
     /// Asks for a key on behalf of `rows` rows. `run` numbers the batch that asks, `next` the answer.
     pub fn ask(&mut self, key: &[u8], question: Question, now: Millis) -> Asking {
-        let Question { run, next, waiter, rows, hash } = question;
+        let Question { run, next, waiter, rows, hash, place } = question;
         let rows = u64::from(rows);
         let mut expired = false;
-        match self.cache.as_mut().map(|cache| cache.probe(StoredKey { key, hash }, run, next, now)) {
+        match self.cache.as_mut().map(|cache| cache.probe(StoredKey { key, hash, place }, run, next, now)) {
             Some(Probe::Hit(answer)) => {
                 self.counters.hits += rows;
                 self.counters.negative_hits += if answer.rows.is_empty() { rows } else { 0 };
@@ -238,4 +244,6 @@ pub(super) struct Question {
     pub rows: u32,
     /// Of [`Step::hash`].
     pub hash: u64,
+    /// Of [`Step::place`].
+    pub place: Option<Place>,
 }

@@ -13,6 +13,9 @@ pub struct Slice {
 }
 
 impl Slice {
+    /// No bytes.
+    pub const EMPTY: Self = Self { start: 0, end: 0 };
+
     /// The bytes of this range; empty if the arena does not have them.
     #[must_use]
     pub fn of(self, arena: &[u8]) -> &[u8] {

@@ -29,7 +29,7 @@ pub use batch::{
 pub use change::RowKind;
 pub use datum::Datum;
 pub use decimal::Decimal;
-pub use layout::RowLayout;
+pub use layout::{Cell, Cells, ColumnCopier, ColumnReader, RowLayout};
 pub use position::{Epoch, PartitionId, PartitionTable, ShardId, TopicPartition};
 pub use timestamp::Timestamp;
 pub use types::{DataType, Field, Type};

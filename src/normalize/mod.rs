@@ -225,8 +225,7 @@ impl Normalizer {
 
     fn apply(&mut self, arrival: Arrival, now: Millis, out: &mut Changes) -> Result<(), RowFault> {
         let Arrival { incoming, key, row, origin, located: Located { hash, place } } = arrival;
-        let found = self.state.find_near(place, StateKey { hash, bytes: key.of(&out.arena) });
-        let known = found.and_then(|place| self.state.entry(place));
+        let (found, known) = self.state.find_near(place, StateKey { hash, bytes: key.of(&out.arena) }).unzip();
         let expired = known.is_some_and(|entry| is_expired(self.ttl, entry.written, now));
         let previous = known.filter(|_| !expired).and_then(|entry| Some((entry, entry.row?)));
         if let Some((entry, _)) = previous
@@ -269,10 +268,7 @@ impl Normalizer {
 
     fn store(&mut self, found: Option<Place>, key: StateKey<'_>, row: NewRow<'_>) -> Place {
         match found {
-            Some(place) => {
-                self.state.replace(place, row);
-                place
-            }
+            Some(place) => self.state.replace(place, row),
             None => self.state.insert(key, row),
         }
     }
@@ -295,8 +291,7 @@ impl Normalizer {
             return Ok(());
         }
         let key = StateKey { hash: located.hash, bytes: key.of(arena) };
-        let found = self.state.find_near(located.place, key);
-        let known = found.and_then(|place| self.state.entry(place));
+        let (found, known) = self.state.find_near(located.place, key).unzip();
         let previous = known.filter(|entry| !is_expired(self.ttl, entry.written, now));
         if let Some(entry) = previous
             && entry.row.is_some()

@@ -17,7 +17,7 @@ use crate::error::RowFault;
 use crate::lookup::JoinBatch;
 use crate::model::{Datum, OutputBatch, RowKind, RowLayout};
 use crate::normalize::Change;
-use crate::plan::{Encoding, Plan};
+use crate::plan::{Encoding, PlainRow, Plan};
 use crate::project::Projector;
 use crate::state::{KeyedState, Place, SentMark, SentRows, SharedRow, StateKey};
 
@@ -46,6 +46,13 @@ impl RowWriter {
         self.encoder.encode(kind, row, out)?;
         self.rows[kind as usize] += 1;
         Ok(())
+    }
+
+    /// Writes a row from where it lies; false, and nothing written, if that cannot be done.
+    fn write_plain(&mut self, kind: RowKind, row: &PlainRow<'_>, out: &mut OutputBatch) -> bool {
+        let written = self.encoder.encode_cells(kind, row, out);
+        self.rows[kind as usize] += u64::from(written);
+        written
     }
 }
 
@@ -129,6 +136,13 @@ impl Emitter {
         let before = out.rows();
         for at in emission.after.clone() {
             let parts = emission.join.parts(at, emission.arena, bump);
+            if self
+                .projector
+                .plain(parts)
+                .is_some_and(|row| self.writer.write_plain(RowKind::Insert, &row, out))
+            {
+                continue;
+            }
             if let Some(row) = self.projector.filtered(parts, bump)? {
                 self.writer.write(RowKind::Insert, row, out)?;
             }
@@ -146,15 +160,17 @@ impl Emitter {
         out: &mut OutputBatch,
     ) -> Result<(), RowFault> {
         let Emission { change, arena, join, .. } = *emission;
-        let place = find(state, change, arena);
-        let stored = sent_mark(state, place);
+        let (place, stored) = find(state, change, arena);
         let old = if change.fresh { SentMark::Nothing } else { stored };
         let mut new = SentMark::Nothing;
         for at in emission.after.clone() {
-            let Some(row) = self.projector.filtered(join.parts(at, arena, bump), bump)? else { continue };
+            let parts = join.parts(at, arena, bump);
             let first = old == SentMark::Nothing && new == SentMark::Nothing;
             let kind = if first { RowKind::Insert } else { RowKind::UpdateAfter };
-            self.writer.write(kind, row, out)?;
+            if !self.projector.plain(parts).is_some_and(|row| self.writer.write_plain(kind, &row, out)) {
+                let Some(row) = self.projector.filtered(parts, bump)? else { continue };
+                self.writer.write(kind, row, out)?;
+            }
             new = SentMark::Sent;
         }
         if new == SentMark::Nothing {
@@ -185,10 +201,10 @@ impl Emitter {
     ) -> Result<(), RowFault> {
         let Self { projector, writer, encoding, key, dimensions, .. } = self;
         let Emission { change, arena, join, .. } = *emission;
-        let place = find(state, change, arena);
+        let (place, stored) = find(state, change, arena);
         dimensions.clear();
         let new = project(projector, join, arena, emission.after.clone(), (bump, Some(dimensions)))?;
-        let old = match sent_mark(state, place) {
+        let old = match stored {
             SentMark::Sent if !change.fresh => remembered(projector, state, place, bump)?,
             SentMark::Unknown if !change.fresh => {
                 project(projector, join, arena, emission.before.clone(), (bump, None))?
@@ -222,12 +238,9 @@ fn state_key<'a>(change: &Change, arena: &'a [u8]) -> StateKey<'a> {
 }
 
 /// The entry of a key. It is gone where an earlier deletion was emitted and the key was deleted once more since.
-fn find(state: &dyn KeyedState, change: &Change, arena: &[u8]) -> Option<Place> {
-    state.find_near(change.place, state_key(change, arena))
-}
-
-fn sent_mark(state: &dyn KeyedState, place: Option<Place>) -> SentMark {
-    place.and_then(|place| state.entry(place)).map_or(SentMark::Nothing, |entry| entry.sent)
+fn find(state: &dyn KeyedState, change: &Change, arena: &[u8]) -> (Option<Place>, SentMark) {
+    let found = state.find_near(change.place, state_key(change, arena));
+    found.map_or((None, SentMark::Nothing), |(place, entry)| (Some(place), entry.sent))
 }
 
 /// Output rows of joined rows that pass `where`; their dimension rows are appended to `kept`.

@@ -2,7 +2,7 @@
 //! packed stream row and the packed dimension rows.
 
 use crate::expr::Columns;
-use crate::model::{Datum, RowLayout};
+use crate::model::{Cell, Cells, ColumnReader, Datum, RowLayout};
 
 use super::Plan;
 
@@ -34,6 +34,13 @@ impl JoinedLayout {
         Self::new(std::iter::once(plan.source.layout()).chain(lookups).collect())
     }
 
+    /// The part that a position of the joined row is in, and the column of that part's layout.
+    #[must_use]
+    pub fn column(&self, index: usize) -> Option<(usize, &RowLayout, usize)> {
+        let &(part, column) = self.columns.get(index)?;
+        Some((usize::from(part), self.parts.get(usize::from(part))?, usize::from(column)))
+    }
+
     /// Number of columns of the first part, the stream row.
     #[must_use]
     pub fn stream_columns(&self) -> usize {
@@ -57,6 +64,23 @@ impl Columns for JoinedRow<'_> {
             (Some(layout), Some(row)) => layout.get(row, usize::from(column)),
             _ => Datum::Null,
         }
+    }
+}
+
+/// An output row whose columns are columns of the joined row, read where they lie.
+#[derive(Clone, Copy, Debug)]
+pub struct PlainRow<'a> {
+    /// Part of the joined row and column of the part, for each column of the output row.
+    pub columns: &'a [(usize, ColumnReader)],
+    /// The packed parts.
+    pub parts: &'a [&'a [u8]],
+}
+
+impl Cells for PlainRow<'_> {
+    #[inline]
+    fn cell(&self, index: usize) -> Cell<'_> {
+        let Some((part, column)) = self.columns.get(index) else { return Cell::Null };
+        self.parts.get(*part).map_or(Cell::Null, |row| column.cell(row))
     }
 }
 

@@ -21,7 +21,7 @@ mod sql;
 
 pub use compile::{compile, compile_with_sql};
 pub use dimension::{DimensionConnector, MysqlTable, Secret, SqliteTable};
-pub use joined::{JoinedLayout, JoinedRow, PackedRow};
+pub use joined::{JoinedLayout, JoinedRow, PackedRow, PlainRow};
 pub use lookups::{CachePlan, Comparison, DimensionColumn, JoinKind, KeyPart, KeySource, LookupPlan};
 pub use sinks::{Encoding, KafkaSink, MysqlSink, SinkConnector, SinkPlan};
 pub use sources::{

@@ -4,9 +4,9 @@
 use bumpalo::Bump;
 
 use crate::error::RowFault;
-use crate::expr::{Columns, EvalError, Expression};
-use crate::model::Datum;
-use crate::plan::{JoinedLayout, JoinedRow, OutputColumn, Plan, SinkConnector};
+use crate::expr::{EvalError, Expression};
+use crate::model::{ColumnReader, Datum};
+use crate::plan::{JoinedLayout, JoinedRow, OutputColumn, PlainRow, Plan, SinkConnector};
 
 /// Filter and projection of one plan.
 #[derive(Debug)]
@@ -16,8 +16,10 @@ pub struct Projector {
     early_filter: Option<Expression>,
     filter: Option<Expression>,
     columns: Vec<OutputColumn>,
-    /// Columns that are nothing but a column of the joined row: read without the expression around it.
-    plain: Vec<Option<usize>>,
+    /// Where the columns lie that are nothing but a column of the joined row: read without the expression around it.
+    plain: Vec<Option<(usize, ColumnReader)>>,
+    /// The same, if all columns are, and every row passes.
+    all_plain: Option<Vec<(usize, ColumnReader)>>,
     /// What a deletion by key carries: the sink's key and its writable metadata.
     deletion: Vec<bool>,
 }
@@ -40,8 +42,13 @@ impl Projector {
         let is_needed = |at| plan.sink.primary_key.contains(&at) || metadata.contains(&Some(at));
         let columns = plan.project.columns.clone();
         let deletion = (0..columns.len()).map(is_needed).collect();
-        let plain = columns.iter().map(|column| column.value.as_column()).collect();
-        Self { layout, early_filter, filter, columns, plain, deletion }
+        let place = |column: &OutputColumn| {
+            let (part, row, at) = layout.column(column.value.as_column()?)?;
+            Some((part, row.reader(at)?))
+        };
+        let plain: Vec<_> = columns.iter().map(place).collect();
+        let all_plain = plain.iter().copied().collect::<Option<Vec<_>>>().filter(|_| filter.is_none());
+        Self { layout, early_filter, filter, columns, plain, all_plain, deletion }
     }
 
     /// Whether a stream row passes what `where` says of the stream alone.
@@ -58,6 +65,14 @@ impl Projector {
     #[must_use]
     pub fn filters_stream_rows(&self) -> bool {
         self.early_filter.is_some()
+    }
+
+    /// The output row of a joined row, where it is made of columns of it alone and no condition is left to ask: the
+    /// same as [`Projector::filtered`] gives.
+    #[must_use]
+    #[inline]
+    pub fn plain<'a>(&'a self, parts: &'a [&'a [u8]]) -> Option<PlainRow<'a>> {
+        self.all_plain.as_ref().map(|columns| PlainRow { columns, parts })
     }
 
     /// The output row of a joined row; `None` if `where` does not hold.
@@ -86,7 +101,7 @@ impl Projector {
         let row = bump.alloc(JoinedRow { layout: &self.layout, parts });
         let row = &*row;
         let values = self.columns.iter().zip(&self.plain).map(|(column, plain)| match plain {
-            Some(at) => Ok(row.datum(*at)),
+            Some((part, column)) => Ok(parts.get(*part).map_or(Datum::Null, |row| column.datum(row))),
             None => column.value.eval(row, bump).map_err(|error| fault_in_column(column, error)),
         });
         bump.alloc_slice_try_fill_iter(values).map(|values| &*values)

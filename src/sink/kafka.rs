@@ -5,8 +5,8 @@
 //! belongs to one shard, which hands its records over in order. A thread of
 //! its own receives the delivery reports.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -24,14 +24,22 @@ use crate::plan::KafkaSink;
 
 use super::acks::{Acks, Deliveries, Ticket};
 use super::reduce::Buffer;
+use super::rounds::{Limits, Rounds};
 use super::{Environment, Writer};
 
-/// Records that may wait in the producer before shards wait for room, below librdkafka's own
-/// bound (`queue.buffering.max.messages`), so that a full queue is met here, where a stop is seen.
-const IN_FLIGHT_MAX: i32 = 150_000;
+/// Records that may wait for acknowledgement before shards wait for room: several rounds, so that no
+/// shard stands still while one is on its way.
+const UNACKNOWLEDGED_MAX: u64 = 150_000;
 
-/// Bytes that may wait, likewise (`queue.buffering.max.kbytes`).
-const IN_FLIGHT_BYTES_MAX: u64 = 48 << 20;
+/// Bytes that may wait, likewise.
+const WAITING_BYTES_MAX: u64 = 48 << 20;
+
+/// Records of one round: handed over well before `linger.ms` is over, so that each partition's share leaves as
+/// one request.
+const ROUND_ROWS: usize = 5_000;
+
+/// Bytes of one round: below `batch.size`, for the same reason.
+const ROUND_BYTES: usize = 900_000;
 
 /// Wait for room, or for a delivery report: short against a batch's trip to the broker.
 const WAIT: Duration = Duration::from_millis(1);
@@ -56,6 +64,9 @@ struct Shared {
     errors: ClientErrors,
     closing: AtomicBool,
     clock: Clock,
+    rounds: Mutex<Rounds>,
+    /// Held while a round is handed over: rounds keep their order.
+    sending: Mutex<Scratch>,
 }
 
 /// Context of the producer: receives the delivery reports.
@@ -65,6 +76,12 @@ struct Reports {
     /// By shard.
     deliveries: Vec<Arc<Deliveries>>,
     acks: Acks,
+    /// Records of the round on its way that are not acknowledged.
+    outstanding: AtomicU64,
+    /// A record was refused.
+    refused: AtomicBool,
+    /// The sink, to begin the next round.
+    sink: OnceLock<Weak<Shared>>,
 }
 
 impl ClientContext for Reports {
@@ -80,19 +97,37 @@ impl ClientContext for Reports {
 impl ProducerContext for Reports {
     type DeliveryOpaque = usize;
 
-    fn delivery(&self, result: &DeliveryResult<'_>, word: usize) {
-        match result {
-            Ok(_) => self.delivered(word),
-            Err((error, _)) => self.acks.failed(rejection(&self.topic, error)),
+    fn delivery(&self, result: &DeliveryResult<'_>, _ticket: usize) {
+        if let Err((error, _)) = result {
+            self.acks.failed(rejection(&self.topic, error));
+            self.refused.store(true, Ordering::Relaxed);
+        }
+        if self.outstanding.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.end_round();
         }
     }
 }
 
 impl Reports {
-    fn delivered(&self, word: usize) {
+    fn acknowledged(&self, word: usize, rows: u64) {
         let Ok(ticket) = Ticket::unpack(word) else { return };
         if let Some(deliveries) = self.deliveries.get(usize::from(ticket.shard.0)) {
-            deliveries.delivered(ticket.slot, 1);
+            deliveries.delivered(ticket.slot, rows);
+        }
+    }
+
+    /// Every record of the round is reported. If all were taken, the next round goes; otherwise nothing more is
+    /// acknowledged, and the job ends.
+    fn end_round(&self) {
+        let Some(sink) = self.sink.get().and_then(Weak::upgrade) else { return };
+        if self.refused.load(Ordering::Relaxed) {
+            return;
+        }
+        let more = lock(&sink.rounds).end(|ticket, rows| self.acknowledged(ticket, rows));
+        if more
+            && let Err(error) = sink.send_round()
+        {
+            self.acks.failed(error);
         }
     }
 }
@@ -131,6 +166,9 @@ impl KafkaTopicSink {
             errors: errors.clone(),
             deliveries: shards.map(|shard| Deliveries::new(shard, environment.acks.clone())).collect(),
             acks: environment.acks.clone(),
+            outstanding: AtomicU64::new(0),
+            refused: AtomicBool::new(false),
+            sink: OnceLock::new(),
         };
         let producer = kafka::producer(&plan.client, &environment.name)
             .create_with_context(reports)
@@ -142,7 +180,10 @@ impl KafkaTopicSink {
             errors,
             closing: AtomicBool::new(false),
             clock: clock.clone(),
+            rounds: Mutex::new(Rounds::new(limits(plan))),
+            sending: Mutex::new(Scratch::default()),
         });
+        let _ = shared.producer.producer().context().sink.set(Arc::downgrade(&shared));
         let poller = std::thread::Builder::new()
             .name("sink-reports".to_owned())
             .spawn({
@@ -166,7 +207,6 @@ impl KafkaTopicSink {
             shard,
             environment: environment.clone(),
             epoch: Epoch(1),
-            scratch: Scratch::default(),
         };
         match self.buffer {
             None => Ok(Box::new(writer)),
@@ -220,16 +260,16 @@ struct KafkaWriter {
     environment: Environment,
     /// The epoch that rows belong to now.
     epoch: Epoch,
-    scratch: Scratch,
 }
 
 impl KafkaWriter {
-    /// Waits until the producer has room; false when the process stops meanwhile.
-    /// librdkafka tells the number of records that wait; their bytes follow from the size of ours.
-    fn wait_for_room(&self, record_bytes: u64) -> bool {
-        let by_bytes = IN_FLIGHT_BYTES_MAX / record_bytes.max(1);
-        let limit = i32::try_from(by_bytes).unwrap_or(i32::MAX).clamp(1, IN_FLIGHT_MAX);
-        while limit <= self.shared.producer.producer().in_flight_count() {
+    /// Waits until few enough records are unacknowledged; false when the process stops meanwhile.
+    fn wait_for_room(&self) -> bool {
+        let is_full = || {
+            let rounds = lock(&self.shared.rounds);
+            UNACKNOWLEDGED_MAX <= rounds.rows() || WAITING_BYTES_MAX <= rounds.waiting_bytes()
+        };
+        while is_full() {
             if self.environment.stopped() {
                 return false;
             }
@@ -237,67 +277,91 @@ impl KafkaWriter {
         }
         true
     }
+}
 
-    fn send(&mut self, arena: &[u8], records: &[EncodedRecord]) -> Result<()> {
-        let bytes = arena.len().checked_div(records.len()).unwrap_or(0);
-        if records.is_empty() || !self.wait_for_room(bytes as u64) {
-            return Ok(());
+/// The rounds that fit the producer's queue, whatever a definition makes of it.
+fn limits(plan: &KafkaSink) -> Limits {
+    let setting = |name: &str| {
+        let found = plan.client.settings.iter().find(|(known, _)| known == name);
+        found.and_then(|(_, value)| value.expose().parse::<usize>().ok())
+    };
+    let rows = ["queue.buffering.max.messages", "batch.num.messages"].into_iter().filter_map(setting);
+    let kbytes = setting("queue.buffering.max.kbytes").map(|kbytes| kbytes.saturating_mul(1024) / 2);
+    let bytes = [kbytes, setting("batch.size")].into_iter().flatten();
+    Limits { rows: rows.fold(ROUND_ROWS, usize::min), bytes: bytes.fold(ROUND_BYTES, usize::min) }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Shared {
+    /// Hands the next round to the producer, if the last one is acknowledged. The queue is empty then, and a
+    /// round fits it, so this never waits.
+    fn send_round(&self) -> Result<()> {
+        let mut scratch = lock(&self.sending);
+        let (round, rows) = {
+            let mut rounds = lock(&self.rounds);
+            (rounds.begin(), rounds.in_flight())
+        };
+        if !round.is_empty() {
+            self.producer.producer().context().outstanding.store(rows, Ordering::Release);
         }
+        for piece in &round {
+            let Payload::Records(records) = &piece.batch.payload else { continue };
+            let records = records.get(piece.records.clone()).unwrap_or_default();
+            self.send(&piece.batch.arena, records, piece.ticket, &mut scratch)?;
+        }
+        Ok(())
+    }
+
+    fn send(
+        &self,
+        arena: &[u8],
+        records: &[EncodedRecord],
+        ticket: usize,
+        scratch: &mut Scratch,
+    ) -> Result<()> {
         let plain = |record: &EncodedRecord| record.timestamp.is_none() && record.headers.is_none();
         for run in records.chunk_by(|a, b| plain(a) == plain(b)) {
             if run.first().is_some_and(plain) {
-                self.send_batch(arena, run)?;
+                self.send_batch(arena, run, ticket, scratch)?;
             } else {
-                run.iter().try_for_each(|record| self.send_one(arena, record))?;
+                run.iter().try_for_each(|record| self.send_one(arena, record, ticket))?;
             }
         }
         Ok(())
     }
 
-    fn send_batch(&mut self, arena: &[u8], records: &[EncodedRecord]) -> Result<()> {
-        let partitions = self.shared.partitions.load(Ordering::Relaxed);
-        let slot = Deliveries::slot_of(self.epoch);
-        let ticket = Ticket { shard: self.shard, slot }.pack();
+    fn send_batch(
+        &self,
+        arena: &[u8],
+        records: &[EncodedRecord],
+        ticket: usize,
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        let partitions = self.partitions.load(Ordering::Relaxed);
         let outgoing = records.iter().map(|record| {
             let key = record.key.of(arena);
             let value = record.value.map(|value| value.of(arena));
             Outgoing { key, value, partition: kafka::partition_of(key, partitions) }
         });
-        self.deliveries.sent(slot, records.len() as u64);
-        self.shared
-            .producer
-            .send(outgoing, ticket, &mut self.scratch)
-            .map_err(|(_, error)| rejection(&self.shared.topic, &error))
+        let sent = self.producer.send(outgoing, ticket, scratch);
+        sent.map_err(|(_, error)| rejection(&self.topic, &error))
     }
 
     /// The batch call knows neither headers nor timestamps.
-    fn send_one(&mut self, arena: &[u8], record: &EncodedRecord) -> Result<()> {
-        let partitions = self.shared.partitions.load(Ordering::Relaxed);
-        let slot = Deliveries::slot_of(self.epoch);
-        let ticket = Ticket { shard: self.shard, slot }.pack();
+    fn send_one(&self, arena: &[u8], record: &EncodedRecord, ticket: usize) -> Result<()> {
+        let partitions = self.partitions.load(Ordering::Relaxed);
         let key = record.key.of(arena);
-        let mut message = BaseRecord::<[u8], [u8], usize>::with_opaque_to(&self.shared.topic, ticket)
+        let mut message = BaseRecord::<[u8], [u8], usize>::with_opaque_to(&self.topic, ticket)
             .partition(kafka::partition_of(key, partitions))
             .key(key);
         message.payload = record.value.map(|value| value.of(arena));
         message.timestamp = record.timestamp;
         message.headers = record.headers.as_deref().map(native_headers);
-        self.deliveries.sent(slot, 1);
-        loop {
-            match self.shared.producer.producer().send(message) {
-                Ok(()) => return Ok(()),
-                Err((error, back)) => {
-                    if error.rdkafka_error_code() != Some(RDKafkaErrorCode::QueueFull) {
-                        return Err(rejection(&self.shared.topic, &error));
-                    }
-                    if self.environment.stopped() {
-                        return Ok(());
-                    }
-                    self.environment.clock.sleep_blocking(WAIT);
-                    message = back;
-                }
-            }
-        }
+        let sent = self.producer.producer().send(message);
+        sent.map_err(|(error, _)| rejection(&self.topic, &error))
     }
 }
 
@@ -309,10 +373,19 @@ fn native_headers(headers: &[crate::model::Header]) -> OwnedHeaders {
 
 impl Writer for KafkaWriter {
     fn write(&mut self, batch: OutputBatch) -> Result<()> {
-        match &batch.payload {
-            Payload::Records(records) => self.send(&batch.arena, records),
-            _ => Err(Error::bug("the Kafka sink was given no records")),
+        let Payload::Records(records) = &batch.payload else {
+            return Err(Error::bug("the Kafka sink was given no records"));
+        };
+        if records.is_empty() || !self.wait_for_room() {
+            return Ok(());
         }
+        let slot = Deliveries::slot_of(self.epoch);
+        let ticket = Ticket { shard: self.shard, slot }.pack();
+        self.deliveries.sent(slot, records.len() as u64);
+        if lock(&self.shared.rounds).add(batch, ticket) {
+            self.shared.send_round()?;
+        }
+        Ok(())
     }
 
     fn end_epoch(&mut self, epoch: Epoch) -> Result<()> {

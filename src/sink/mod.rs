@@ -12,6 +12,7 @@ mod kafka;
 mod mysql;
 mod print;
 mod reduce;
+mod rounds;
 
 pub use acks::{Ack, AckReceiver, Acks};
 pub use kafka::KafkaTopicSink;

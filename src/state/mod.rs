@@ -29,12 +29,14 @@ pub struct StateKey<'a> {
     pub bytes: &'a [u8],
 }
 
-/// Where an entry stands. Good until the next insertion or removal; [`KeyedState::find_near`]
-/// takes an older one as a hint.
+/// Where an entry stands. Good until the entry is replaced or removed; [`KeyedState::find_near`] takes an
+/// older one as a hint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    segment: u32,
-    bucket: u32,
+    /// Address of the entry.
+    at: u32,
+    /// How often all addresses had changed.
+    generation: u32,
 }
 
 /// What is known of a key.
@@ -75,7 +77,7 @@ pub trait KeyedState: Send + std::fmt::Debug {
     /// Hash of a packed key.
     fn hash(&self, key: &[u8]) -> u64;
 
-    /// Where a key of this hash may be, without looking at any entry: a hint for [`KeyedState::find_near`].
+    /// Where a key of this hash is, without looking at any entry: a hint for [`KeyedState::find_near`].
     fn guess(&self, hash: u64) -> Option<Place>;
 
     /// Touches the entries at these places, so that they are near when they are looked at.
@@ -84,8 +86,8 @@ pub trait KeyedState: Send + std::fmt::Debug {
     /// The entry of a key.
     fn find(&self, key: StateKey<'_>) -> Option<Place>;
 
-    /// As [`KeyedState::find`], looking at `hint` first.
-    fn find_near(&self, hint: Option<Place>, key: StateKey<'_>) -> Option<Place>;
+    /// As [`KeyedState::find`], looking at `hint` first; and what is known of the key.
+    fn find_near(&self, hint: Option<Place>, key: StateKey<'_>) -> Option<(Place, Entry<'_>)>;
 
     /// What is known; `None` if the place is not an entry's any more.
     fn entry(&self, place: Place) -> Option<Entry<'_>>;
@@ -97,8 +99,8 @@ pub trait KeyedState: Send + std::fmt::Debug {
     /// deletion is still to be emitted.
     fn insert_rowless(&mut self, key: StateKey<'_>, partition: PartitionId) -> Place;
 
-    /// Stores a new last row; what was sent stays.
-    fn replace(&mut self, place: Place, row: NewRow<'_>);
+    /// Stores a new last row; what was sent stays. Returns where the entry stands from now on.
+    fn replace(&mut self, place: Place, row: NewRow<'_>) -> Place;
 
     /// The row is gone; what was sent stays until it is emitted.
     fn clear_row(&mut self, place: Place, now: Millis);

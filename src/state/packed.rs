@@ -39,35 +39,35 @@ impl Form {
         Self { written, slot, key: at }
     }
 
-    /// A new entry for which nothing was sent.
-    pub fn pack(&self, key: &[u8], new: NewRow<'_>) -> Box<[u8]> {
-        let head = self.key + if key.len() < usize::from(LONG_KEY) { 1 } else { 5 };
-        let mut bytes = Vec::with_capacity(head + key.len() + new.row.len());
-        bytes.push(0);
-        bytes.extend_from_slice(&new.partition.0.to_le_bytes());
-        if self.written.is_some() {
-            bytes.extend_from_slice(&new.now.to_le_bytes());
-        }
-        if self.slot.is_some() {
-            bytes.extend_from_slice(&NO_SLOT.to_le_bytes());
-        }
-        push_length(&mut bytes, key.len());
-        bytes.extend_from_slice(key);
-        bytes.extend_from_slice(new.row);
-        bytes.into_boxed_slice()
+    /// Bytes of an entry.
+    pub fn len(&self, key: &[u8], row: &[u8]) -> usize {
+        self.key + if key.len() < usize::from(LONG_KEY) { 1 } else { 5 } + key.len() + row.len()
     }
 
-    /// Puts another row into an entry, in place if it has the same length.
-    pub fn set_row(&self, entry: &mut Box<[u8]>, new: NewRow<'_>) {
-        let at = self.row_start(entry);
-        if entry.len() - at == new.row.len() {
-            entry[at..].copy_from_slice(new.row);
-        } else {
-            let mut bytes = Vec::with_capacity(at + new.row.len());
-            bytes.extend_from_slice(&entry[..at]);
-            bytes.extend_from_slice(new.row);
-            *entry = bytes.into_boxed_slice();
+    /// Writes a new entry for which nothing was sent; `entry` has the bytes that [`Form::len`] says.
+    pub fn write(&self, entry: &mut [u8], key: &[u8], new: NewRow<'_>) {
+        entry[0] = 0;
+        if let Some(at) = self.slot {
+            entry[at..at + 4].copy_from_slice(&NO_SLOT.to_le_bytes());
         }
+        let mut at = self.key;
+        match u8::try_from(key.len()) {
+            Ok(short) if short < LONG_KEY => entry[at] = short,
+            _ => {
+                entry[at] = LONG_KEY;
+                let len = u32::try_from(key.len()).unwrap_or(u32::MAX);
+                entry[at + 1..at + 5].copy_from_slice(&len.to_le_bytes());
+                at += 4;
+            }
+        }
+        at += 1;
+        entry[at..at + key.len()].copy_from_slice(key);
+        self.write_row(entry, at + key.len(), new);
+    }
+
+    /// Puts another row into an entry that has just the room for it, from `at` on.
+    pub fn write_row(&self, entry: &mut [u8], at: usize, new: NewRow<'_>) {
+        entry[at..].copy_from_slice(new.row);
         entry[0] &= !NO_ROW;
         entry[PARTITION..AFTER_PARTITION].copy_from_slice(&new.partition.0.to_le_bytes());
         self.set_written(entry, new.now);
@@ -97,7 +97,19 @@ impl Form {
         }
     }
 
-    fn row_start(&self, entry: &[u8]) -> usize {
+    /// Key and row.
+    pub fn split<'a>(&self, entry: &'a [u8]) -> (&'a [u8], &'a [u8]) {
+        let (start, len) = self.key_range(entry);
+        entry.get(start..).and_then(|rest| rest.split_at_checked(len)).unwrap_or_default()
+    }
+
+    /// Whether rows that were sent are kept.
+    pub fn keeps_rows(&self) -> bool {
+        self.slot.is_some()
+    }
+
+    /// Where the row begins.
+    pub fn row_start(&self, entry: &[u8]) -> usize {
         let (start, len) = self.key_range(entry);
         start + len
     }
@@ -145,16 +157,6 @@ impl Form {
     pub fn set_slot(&self, entry: &mut [u8], slot: u32) {
         if let Some(at) = self.slot {
             entry[at..at + 4].copy_from_slice(&slot.to_le_bytes());
-        }
-    }
-}
-
-fn push_length(bytes: &mut Vec<u8>, len: usize) {
-    match u8::try_from(len) {
-        Ok(short) if short < LONG_KEY => bytes.push(short),
-        _ => {
-            bytes.push(LONG_KEY);
-            bytes.extend_from_slice(&u32::try_from(len).unwrap_or(u32::MAX).to_le_bytes());
         }
     }
 }

@@ -7,7 +7,7 @@ use bumpalo::Bump;
 use hashbrown::HashMap;
 
 use crate::error::Reason;
-use crate::model::{DataType, Datum, Decimal, Field, Type, Value, nested};
+use crate::model::{DataType, Datum, Field, Type, Value, nested};
 
 use super::scan::{Broken, Scanner, Text, Token};
 use super::write::write_text;
@@ -67,50 +67,6 @@ impl Rules {
             Type::Array(_) | Type::Map(..) | Type::Row(_) => self.nested_datum(token, ty, arena),
             Type::IntervalMonths | Type::IntervalMillis | Type::Null => Ok(Datum::Null),
         }
-    }
-
-    /// Puts the next value into `slot`, if it is of the usual form of its type: a short number, a string without
-    /// escapes. Anything else is left where it is, for [`Rules::convert`].
-    pub(super) fn convert_short<'a>(
-        self,
-        scanner: &mut Scanner<'a>,
-        ty: &Type,
-        slot: &mut Datum<'a>,
-    ) -> bool {
-        match ty {
-            Type::Int | Type::BigInt | Type::TinyInt | Type::SmallInt => {
-                let (Some((value, len)), Some(range)) = (scanner.short_number(0), ty.integer_range()) else {
-                    return false;
-                };
-                if value < range.0 || range.1 < value {
-                    return false;
-                }
-                scanner.advance(len);
-                *slot = Datum::Int(value);
-            }
-            Type::Decimal { precision, scale } => {
-                let Some((value, len)) = scanner.short_number((*scale).into()) else { return false };
-                let value = Decimal::new(value.into(), *scale);
-                if !value.fits(*precision) {
-                    return false;
-                }
-                scanner.advance(len);
-                *slot = Datum::Decimal(value);
-            }
-            Type::Char(_) | Type::Varchar(_) => match scanner.plain_text() {
-                Some(text) => *slot = Datum::Str(text),
-                None => return false,
-            },
-            Type::Timestamp(_) => {
-                let mut ahead = scanner.clone();
-                let at = ahead.plain_text().map(|text| moment::timestamp(text, ty, self.timestamps));
-                let Some(Ok(at)) = at else { return false };
-                *scanner = ahead;
-                *slot = Datum::Timestamp(at);
-            }
-            _ => return false,
-        }
-        true
     }
 
     /// INT and BIGINT take numbers with a point or an exponent, TINYINT and SMALLINT do not.

@@ -7,6 +7,8 @@
 mod convert;
 mod names;
 mod scan;
+mod usual;
+mod usual_row;
 mod write;
 
 #[cfg(test)]
@@ -20,21 +22,38 @@ use crate::error::{Error, Kind, Reason, Result, RowFault};
 use crate::model::{Datum, Type};
 use crate::plan::{JsonOptions, TimestampFormat};
 
+use super::day::DayRead;
 use super::fields::has_room;
 use super::moment::Form;
 use super::{FieldSpec, Fields, Tally};
 use convert::{Rules, shown};
-use names::Names;
+use names::{Names, Target};
 use scan::{Broken, Scanner};
+use usual::{Message, Usual, pass_text};
+
+/// With more texts to a row than these, the message is checked to be UTF-8 as a whole, and not text by text.
+const TEXTS_MAX: usize = 2;
 
 /// Reads messages.
 #[derive(Clone, Debug)]
 pub(super) struct JsonReader {
     fields: Box<[FieldSpec]>,
+    day: DayRead,
+    /// Fields that are text.
+    texts: usize,
     /// Columns of the row.
     width: usize,
     names: Names,
     rules: Rules,
+}
+
+/// Where the usual ended.
+struct Stop {
+    at: usize,
+    /// Members passed.
+    nth: usize,
+    /// The value of this member is next. `None`: a member is, or the object's end.
+    value_of: Option<Target>,
 }
 
 /// A message or row that gives no row.
@@ -71,25 +90,69 @@ impl JsonReader {
         lossy: bool,
     ) -> Result<Self> {
         check_types(&fields)?;
-        let names = Names::new(fields.iter().map(|field| field.name.as_str()));
+        let names = Names::new(&fields);
         let rules = Rules {
             lossy,
             ignore_errors: options.ignore_parse_errors,
             fail_on_missing_field: options.fail_on_missing_field,
             timestamps: form(options.timestamp_format),
         };
-        Ok(Self { fields: fields.into_boxed_slice(), width, names, rules })
+        let texts = fields.iter().filter(|field| field.ty.kind.is_text()).count();
+        let day = DayRead::new(rules.timestamps);
+        Ok(Self { fields: fields.into_boxed_slice(), day, texts, width, names, rules })
     }
 
     /// Calls `each` for every row of the message.
+    #[inline]
     pub(super) fn read<'a>(
         &mut self,
         bytes: &'a [u8],
         arena: &'a Bump,
         mut each: impl FnMut(Fields<'a>) -> Result<(), RowFault>,
     ) -> Result<Tally, RowFault> {
+        let mut row = Fields::none(self.width, arena);
+        if self.texts > TEXTS_MAX {
+            let text = readable(bytes);
+            let stop = self.usual_members(text, 0, 0, &mut row);
+            return self.finish(text, stop, row, arena, each);
+        }
+        let stop = self.usual_members(bytes, 0, 0, &mut row);
+        if self.is_whole(bytes, &stop) {
+            each(row)?;
+            return Ok(Tally { rows: 1, dropped: 0 });
+        }
+        self.finish(readable(bytes), stop, row, arena, each)
+    }
+
+    /// Whether nothing is left to do for a row.
+    #[inline]
+    fn is_whole(&self, bytes: &[u8], stop: &Stop) -> bool {
+        stop.value_of.is_none()
+            && stop.nth > 0
+            && bytes.get(stop.at) == Some(&b'}')
+            && !self.rules.fail_on_missing_field
+    }
+
+    /// The rest of a message of which the first row was begun.
+    #[inline(never)]
+    fn finish<'a>(
+        &mut self,
+        text: &'a str,
+        stop: Stop,
+        row: Fields<'a>,
+        arena: &'a Bump,
+        mut each: impl FnMut(Fields<'a>) -> Result<(), RowFault>,
+    ) -> Result<Tally, RowFault> {
+        if self.is_whole(text.as_bytes(), &stop) {
+            each(row)?;
+            return Ok(Tally { rows: 1, dropped: 0 });
+        }
         let mut tally = Tally::default();
-        let mut scanner = Scanner::new(readable(bytes));
+        let mut scanner = Scanner::new(text);
+        if stop.nth > 0 {
+            self.rest_of_row(&mut scanner, (stop, row), arena, &mut each, &mut tally)?;
+            return Ok(tally);
+        }
         if scanner.next_byte() != Some(b'[') {
             self.row(&mut scanner, arena, &mut each, &mut tally)?;
             return Ok(tally);
@@ -123,7 +186,20 @@ impl JsonReader {
             return Err(too_many_rows());
         }
         let mut row = Fields::none(self.width, arena);
-        match self.object(scanner, arena, &mut row) {
+        let stop = self.usual_members(scanner.text(), scanner.position(), 0, &mut row);
+        self.rest_of_row(scanner, (stop, row), arena, each, tally)
+    }
+
+    /// Reads on where the usual ended; false if nothing can be read behind the row.
+    fn rest_of_row<'a>(
+        &mut self,
+        scanner: &mut Scanner<'a>,
+        (stop, mut row): (Stop, Fields<'a>),
+        arena: &'a Bump,
+        each: &mut impl FnMut(Fields<'a>) -> Result<(), RowFault>,
+        tally: &mut Tally,
+    ) -> Result<bool, RowFault> {
+        match self.rest_of_object(scanner, stop, arena, &mut row) {
             Ok(()) => {
                 tally.rows += 1;
                 each(row).map(|()| true)
@@ -143,47 +219,104 @@ impl JsonReader {
         Ok(())
     }
 
-    fn object<'a>(
+    fn rest_of_object<'a>(
         &mut self,
         scanner: &mut Scanner<'a>,
+        stop: Stop,
         arena: &'a Bump,
         row: &mut Fields<'a>,
     ) -> Result<(), Failure> {
-        let mut nth = 0;
-        while let Some(field) = self.member(scanner, nth, arena)? {
-            nth += 1;
-            let field = field.and_then(|i| self.fields.get(i));
-            let Some((field, slot)) = field.and_then(|field| Some((field, row.slot(field.column)?))) else {
-                scanner.skip()?;
-                continue;
+        let mut stop = stop;
+        loop {
+            scanner.go_to(stop.at);
+            let mut nth = stop.nth;
+            let target = match stop.value_of {
+                Some(target) => target,
+                None => match self.member(scanner, nth, arena)? {
+                    None => return self.check_presence(row),
+                    Some(target) => {
+                        nth += 1;
+                        target
+                    }
+                },
             };
-            if !self.rules.convert_short(scanner, &field.ty.kind, slot) {
-                *slot = self.value(scanner, field, arena)?;
-            }
+            self.any_value(scanner, target, arena, row)?;
+            stop = self.usual_members(scanner.text(), scanner.position(), nth, row);
         }
-        self.check_presence(row)
     }
 
-    /// Passes what stands before the value of the next member; gives its field, if it is one. `None` at the object's end.
+    /// Takes members, the `nth` and those after it, as long as they are what the message before had, with values in
+    /// their usual form.
+    #[inline]
+    fn usual_members<'a, M: Message<'a>>(
+        &mut self,
+        message: M,
+        from: usize,
+        nth: usize,
+        row: &mut Fields<'a>,
+    ) -> Stop {
+        let bytes = message.bytes();
+        let (mut at, mut nth) = (from, nth);
+        for head in self.names.heads_from(nth) {
+            if !bytes.get(at..).is_some_and(|rest| head.begins(rest)) {
+                break;
+            }
+            nth += 1;
+            at += head.len;
+            let end = match head.target.usual {
+                Usual::Unread if M::UNCHECKED => pass_text::<true>(bytes, at),
+                Usual::Unread => pass_text::<false>(bytes, at),
+                _ => match row.slot(head.target.column as usize) {
+                    Some(slot) => head.target.usual.take(message, at, &mut self.day, slot),
+                    None => None,
+                },
+            };
+            match end {
+                Some(end) => at = end,
+                None => return Stop { at, nth, value_of: Some(head.target) },
+            }
+        }
+        Stop { at, nth, value_of: None }
+    }
+
+    /// Passes what stands before the value of the next member; gives what the member is. `None` at the object's end.
+    #[inline(never)]
     fn member(
         &mut self,
         scanner: &mut Scanner<'_>,
         nth: usize,
         arena: &Bump,
-    ) -> Result<Option<Option<usize>>, Broken> {
-        if let Some(guess) = self.names.guess(nth, scanner.rest()) {
-            scanner.advance(guess.len);
-            return Ok(Some(guess.field));
-        }
+    ) -> Result<Option<Target>, Broken> {
         let start = scanner.position();
         if nth == 0 {
             scanner.expect(b'{', "expected `{`")?;
         }
         let Some(name) = scanner.member(nth == 0)? else { return Ok(None) };
         scanner.next_byte();
-        let field = self.names.find(name.resolve(arena));
-        self.names.learn(nth, scanner.since(start), field);
-        Ok(Some(field))
+        let target = self.names.find(name.resolve(arena));
+        self.names.learn(nth, scanner.since(start), target);
+        Ok(Some(target))
+    }
+
+    /// Takes a value of any form.
+    #[inline(never)]
+    fn any_value<'a>(
+        &self,
+        scanner: &mut Scanner<'a>,
+        target: Target,
+        arena: &'a Bump,
+        row: &mut Fields<'a>,
+    ) -> Result<(), Failure> {
+        let (field, slot) = (self.fields.get(target.field as usize), row.slot(target.column as usize));
+        let (Some(field), Some(slot)) = (field, slot) else {
+            scanner.value()?;
+            return Ok(());
+        };
+        match target.usual.take_longer(scanner.text().as_bytes(), scanner.position(), slot) {
+            Some(end) => scanner.go_to(end),
+            None => *slot = self.value(scanner, field, arena)?,
+        }
+        Ok(())
     }
 
     fn value<'a>(

@@ -8,21 +8,13 @@
 use bumpalo::Bump;
 use bumpalo::collections::String as BumpString;
 
+use crate::format::word::{self, POWERS, number_at, quotes_and_backslashes};
+
 /// Deepest nesting that is followed. Jackson: `StreamReadConstraints.DEFAULT_MAX_DEPTH`.
 const DEPTH_MAX: u32 = 1000;
 
-/// Characters that [`Scanner::short_number`] takes: as many digits as an `i64` surely holds.
+/// Digits that [`short_number`] takes: as many as an `i64` surely holds.
 const SHORT_MAX: usize = 18;
-
-const POWERS: [i64; SHORT_MAX + 1] = {
-    let mut powers = [1_i64; SHORT_MAX + 1];
-    let mut i = 1;
-    while i <= SHORT_MAX {
-        powers[i] = powers[i - 1] * 10;
-        i += 1;
-    }
-    powers
-};
 
 /// Where and why a text is not JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,11 +65,13 @@ impl<'a> Scanner<'a> {
     }
 
     /// Bytes passed so far.
+    #[inline]
     pub(crate) fn position(&self) -> usize {
         self.at
     }
 
     /// What is not passed yet.
+    #[inline]
     pub(crate) fn rest(&self) -> &'a [u8] {
         self.text.as_bytes().get(self.at..).unwrap_or_default()
     }
@@ -87,11 +81,19 @@ impl<'a> Scanner<'a> {
         self.text.as_bytes().get(start..self.at).unwrap_or_default()
     }
 
-    /// Steps over `len` bytes that are known to be there.
-    pub(crate) fn advance(&mut self, len: usize) {
-        self.at += len;
+    /// Goes on at a position that is known to be there.
+    #[inline]
+    pub(crate) fn go_to(&mut self, position: usize) {
+        self.at = position;
     }
 
+    /// The whole text.
+    #[inline]
+    pub(crate) fn text(&self) -> &'a str {
+        self.text
+    }
+
+    #[inline]
     fn peek(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }
@@ -100,6 +102,7 @@ impl<'a> Scanner<'a> {
         Broken { at: self.at, what }
     }
 
+    #[inline]
     fn skip_blanks(&mut self) {
         while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.peek() {
             self.at += 1;
@@ -107,6 +110,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// The first byte of the next value or punctuation; the position stays before it.
+    #[inline]
     pub(crate) fn next_byte(&mut self) -> Option<u8> {
         self.skip_blanks();
         self.peek()
@@ -122,6 +126,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Steps over `byte` if it is next.
+    #[inline]
     pub(crate) fn take(&mut self, byte: u8) -> bool {
         let found = self.next_byte() == Some(byte);
         self.at += usize::from(found);
@@ -176,63 +181,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Passes a value whose content nobody wants.
-    pub(crate) fn skip(&mut self) -> Result<(), Broken> {
-        if self.peek() == Some(b'"') {
-            self.at += 1;
-            return self.text_to_quote().map(|_| ());
-        }
-        self.value().map(|_| ())
-    }
-
-    /// The next value, if it is a string without escapes.
-    pub(crate) fn plain_text(&mut self) -> Option<&'a str> {
-        if self.peek() != Some(b'"') {
-            return None;
-        }
-        let start = self.at;
-        self.at += 1;
-        match self.text_to_quote() {
-            Ok(Text { raw, escaped: false }) => Some(raw),
-            _ => {
-                self.at = start;
-                None
-            }
-        }
-    }
-
-    /// The next value as `value × 10^-scale` and its length, if it is a number of few plain digits, no more of them
-    /// after the point than `scale`. Anything else is left to [`Scanner::value`].
-    pub(crate) fn short_number(&self, scale: usize) -> Option<(i64, usize)> {
-        let rest = self.rest();
-        let (negative, digits) = match rest.split_first() {
-            Some((b'-', digits)) => (true, digits),
-            _ => (false, rest),
-        };
-        let (mut value, mut at, mut point) = (0_i64, 0_usize, None);
-        let end = loop {
-            let byte = *digits.get(at)?;
-            let digit = byte.wrapping_sub(b'0');
-            if digit <= 9 && at < SHORT_MAX {
-                value = value * 10 + i64::from(digit);
-            } else if byte == b'.' && point.is_none() {
-                point = Some(at);
-            } else {
-                break byte;
-            }
-            at += 1;
-        };
-        let fraction = point.map_or(0, |point| at - point - 1);
-        let whole = point.unwrap_or(at);
-        let complete = matches!(end, b',' | b'}' | b']') && whole > 0 && (point.is_none() || fraction > 0);
-        let missing = scale.checked_sub(fraction)?;
-        if !complete || (whole > 1 && digits.first() == Some(&b'0')) || at + missing > SHORT_MAX {
-            return None;
-        }
-        let value = value * POWERS.get(missing)?;
-        Some((if negative { -value } else { value }, at + usize::from(negative)))
-    }
-
+    #[inline]
     fn slice(&self, start: usize) -> &'a str {
         self.text.get(start..self.at).unwrap_or_default()
     }
@@ -281,23 +230,32 @@ impl<'a> Scanner<'a> {
     }
 
     /// The characters up to the closing quote, which is passed too.
+    #[inline]
     fn text_to_quote(&mut self) -> Result<Text<'a>, Broken> {
         let start = self.at;
-        let mut escaped = false;
+        self.at += plain_prefix::<false>(self.rest());
+        if self.peek() == Some(b'"') {
+            let raw = self.slice(start);
+            self.at += 1;
+            return Ok(Text { raw, escaped: false });
+        }
+        self.escaped_text_to_quote(start)
+    }
+
+    /// The same, from the first backslash on.
+    #[inline(never)]
+    fn escaped_text_to_quote(&mut self, start: usize) -> Result<Text<'a>, Broken> {
         loop {
-            self.at = quote_or_backslash(self.text.as_bytes(), self.at);
             match self.peek() {
                 Some(b'"') => {
                     let raw = self.slice(start);
                     self.at += 1;
-                    return Ok(Text { raw, escaped });
+                    return Ok(Text { raw, escaped: true });
                 }
-                Some(_) => {
-                    escaped = true;
-                    self.pass_escape()?;
-                }
+                Some(_) => self.pass_escape()?,
                 None => return Err(self.broken("the text ends within a string")),
             }
+            self.at += plain_prefix::<false>(self.rest());
         }
     }
 
@@ -340,28 +298,90 @@ impl<'a> Scanner<'a> {
     }
 }
 
-const ONES: u64 = 0x0101_0101_0101_0101;
-const HIGHS: u64 = 0x8080_8080_8080_8080;
-
-/// Position of the next quote or backslash from `at` on, or the end. Eight bytes at a time: most
-/// of a message is text.
-fn quote_or_backslash(bytes: &[u8], mut at: usize) -> usize {
-    while let Some(word) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
-        let word = u64::from_le_bytes(*word);
-        let found =
-            zero_bytes(word ^ (ONES * u64::from(b'"'))) | zero_bytes(word ^ (ONES * u64::from(b'\\')));
-        if found != 0 {
-            return at + found.trailing_zeros() as usize / 8;
-        }
-        at += 8;
+/// The integer of at most seven plain digits that begins at `at`, and its length. Anything else is left to
+/// [`longer_number`], and then to [`Scanner::value`].
+#[inline]
+pub(crate) fn short_integer(text: &[u8], at: usize) -> Option<(i64, usize)> {
+    let (value, len) = number_at(text, at)?;
+    if len == word::DIGITS || (len > 1 && text.get(at) == Some(&b'0')) || !ends_number(*text.get(at + len)?) {
+        return None;
     }
-    let rest = bytes.get(at..).unwrap_or_default();
-    at + rest.iter().position(|b| matches!(b, b'"' | b'\\')).unwrap_or(rest.len())
+    Some((value, len))
 }
 
-/// The high bit of each zero byte; bits above the lowest one set may be wrong.
-fn zero_bytes(word: u64) -> u64 {
-    word.wrapping_sub(ONES) & !word & HIGHS
+/// The number that begins at `at`, as `value × 10^-scale`, and its length: at most seven plain digits before the
+/// point and after it, and no more of them after it than `scale`. Anything else is left as by [`short_integer`].
+#[inline]
+pub(crate) fn short_number(text: &[u8], at: usize, scale: usize) -> Option<(i64, usize)> {
+    let (whole, digits) = number_at(text, at)?;
+    if digits == word::DIGITS || (digits > 1 && text.get(at) == Some(&b'0')) || digits + scale > SHORT_MAX {
+        return None;
+    }
+    let point = at + digits;
+    let (fraction, places) = match text.get(point)? {
+        b'.' => number_at(text, point + 1)?,
+        byte if ends_number(*byte) => return Some((whole * POWERS.get(scale)?, digits)),
+        _ => return None,
+    };
+    let missing = scale.checked_sub(places)?;
+    if places == word::DIGITS || !ends_number(*text.get(point + 1 + places)?) {
+        return None;
+    }
+    Some(((whole * POWERS.get(places)? + fraction) * POWERS.get(missing)?, digits + 1 + places))
+}
+
+/// The same for numbers of up to 18 digits, with or without a sign and a point, wherever they stand.
+pub(crate) fn longer_number(text: &[u8], scale: usize) -> Option<(i64, usize)> {
+    match text {
+        [b'-', digits @ ..] => unsigned(digits, scale).map(|(value, len)| (-value, len + 1)),
+        digits => unsigned(digits, scale),
+    }
+}
+
+fn unsigned(text: &[u8], scale: usize) -> Option<(i64, usize)> {
+    let (mut value, mut at, mut point) = (0_i64, 0_usize, None);
+    let end = loop {
+        let byte = *text.get(at)?;
+        let digit = byte.wrapping_sub(b'0');
+        if digit <= 9 && at < SHORT_MAX {
+            value = value * 10 + i64::from(digit);
+        } else if byte == b'.' && point.is_none() {
+            point = Some(at);
+        } else {
+            break byte;
+        }
+        at += 1;
+    };
+    let fraction = point.map_or(0, |point| at - point - 1);
+    let whole = point.unwrap_or(at);
+    let complete = ends_number(end) && whole > 0 && (point.is_none() || fraction > 0);
+    let missing = scale.checked_sub(fraction)?;
+    if !complete || (whole > 1 && text.first() == Some(&b'0')) || at + missing > SHORT_MAX {
+        return None;
+    }
+    Some((value * POWERS.get(missing)?, at))
+}
+
+/// Whether a number ends before this byte, and what follows is right in every place where a value may stand.
+#[inline]
+fn ends_number(byte: u8) -> bool {
+    matches!(byte, b',' | b'}' | b']')
+}
+
+/// Length of the part in front without quotes and backslashes, and if `ASCII` without bytes that are not.
+#[inline]
+pub(crate) fn plain_prefix<const ASCII: bool>(text: &[u8]) -> usize {
+    let (words, tail) = text.as_chunks();
+    for (i, text) in words.iter().enumerate() {
+        let text = u64::from_le_bytes(*text);
+        let other = if ASCII { text & word::HIGHS } else { 0 };
+        let found = quotes_and_backslashes(text) | other;
+        if found != 0 {
+            return i * word::DIGITS + word::first(found);
+        }
+    }
+    let special = |b: &u8| matches!(b, b'"' | b'\\') || (ASCII && !b.is_ascii());
+    text.len() - tail.len() + tail.iter().position(special).unwrap_or(tail.len())
 }
 
 impl<'a> Text<'a> {

@@ -339,7 +339,7 @@ fn a_fault_names_column_value_and_remedy() {
 }
 
 fn written(options: &JsonOptions, ty: &Type, value: &Value) -> Result<String, Reason> {
-    let writer = JsonWriter::new(options, fields(&[("x", ty.clone())])).unwrap();
+    let mut writer = JsonWriter::new(options, fields(&[("x", ty.clone())])).unwrap();
     let mut out = Vec::new();
     let wrote = value.with_datum(|datum| writer.write(&[datum], &mut out));
     wrote.map(|()| String::from_utf8(out).unwrap()).map_err(|fault| fault.reason)

@@ -1,9 +1,10 @@
 //! Rows as JSON objects, as Flink's `RowDataToJsonConverters` writes them.
 
 use crate::error::{Reason, Result, RowFault};
-use crate::model::{DataType, Datum, Decimal, Field, Type, Value, civil, javanum, nested};
+use crate::model::{Cells, DataType, Datum, Decimal, Field, Type, Value, civil, javanum, nested};
 use crate::plan::{JsonOptions, MapNullKey};
 
+use super::usual_row::UsualRow;
 use super::{check_types, form};
 use crate::format::base64;
 use crate::format::misfit::Misfit;
@@ -16,6 +17,8 @@ pub(in crate::format) struct JsonWriter {
     fields: Box<[Member]>,
     style: Style,
     ignore_null_fields: bool,
+    /// For rows of usual values; `None` where no row is.
+    usual: Option<UsualRow>,
 }
 
 #[derive(Clone, Debug)]
@@ -41,6 +44,7 @@ impl JsonWriter {
     /// [`crate::error::Kind::Definition`] for types that JSON does not have.
     pub(in crate::format) fn new(options: &JsonOptions, fields: Vec<FieldSpec>) -> Result<Self> {
         check_types(&fields)?;
+        let usual = UsualRow::new(options, &fields);
         let member = |field: FieldSpec| {
             let mut head = vec![b','];
             write_text(&field.name, &mut head);
@@ -57,11 +61,28 @@ impl JsonWriter {
             fields: fields.into_iter().map(member).collect(),
             ignore_null_fields: style.ignore_null_fields,
             style,
+            usual,
         })
     }
 
     /// Appends the object of a row.
-    pub(in crate::format) fn write(&self, row: &[Datum<'_>], out: &mut Vec<u8>) -> Result<(), RowFault> {
+    #[inline]
+    pub(in crate::format) fn write(&mut self, row: &[Datum<'_>], out: &mut Vec<u8>) -> Result<(), RowFault> {
+        if self.usual.as_mut().is_some_and(|usual| usual.write(row, out)) {
+            return Ok(());
+        }
+        self.write_general(row, out)
+    }
+
+    /// Appends the object of a row, if all its values are usual; else false, and nothing is appended.
+    #[inline]
+    pub(in crate::format) fn write_cells(&mut self, row: &impl Cells, out: &mut Vec<u8>) -> bool {
+        self.usual.as_mut().is_some_and(|usual| usual.write(row, out))
+    }
+
+    /// [`JsonWriter::write`] for every row.
+    #[inline(never)]
+    pub(super) fn write_general(&self, row: &[Datum<'_>], out: &mut Vec<u8>) -> Result<(), RowFault> {
         out.push(b'{');
         let mut first = true;
         for member in &self.fields {

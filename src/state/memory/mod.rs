@@ -1,9 +1,14 @@
-//! State in this process: hash tables of boxed entries.
+//! State in this process: hash tables of addresses over an arena of entries.
 //!
 //! The table is cut into segments by the key's hash. A segment that is full
-//! doubles alone, so growth moves a few thousand entries at a time instead of
+//! doubles alone, so growth moves a few thousand slots at a time instead of
 //! stopping the shard for all of them, and old and new table never stand in
-//! memory together for more than one segment.
+//! memory together for more than one segment. A slot has four bytes of the
+//! key's hash beside the address: growth reads no entry, and a lookup reads
+//! one. All entries of dropped partitions go at once, by moving the others to
+//! a new arena.
+
+mod arena;
 
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
@@ -14,6 +19,8 @@ use crate::model::PartitionId;
 
 use super::packed::{Form, NO_SLOT};
 use super::sent::{KeptRows, Slab};
+use arena::{Address, Arena};
+
 use super::{Entry, KeyedState, NewRow, Place, SentMark, SentRows, StateCounts, StateKey};
 
 /// Segments of the table: a million keys give 4,000 per segment, moved in well under a millisecond.
@@ -32,16 +39,29 @@ pub struct Shape {
     pub rows: bool,
 }
 
+/// An entry in the table.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    /// Of [`slot_hash`].
+    hash: u32,
+    at: Address,
+}
+
 /// State in memory.
 #[derive(Debug)]
 pub struct MemoryState {
     form: Form,
     hasher: RandomState,
-    segments: Vec<HashTable<Box<[u8]>>>,
+    segments: Vec<HashTable<Slot>>,
+    entries: Arena,
+    /// How often the addresses were given anew.
+    generation: u32,
     kept: Slab,
     keys: u64,
-    bytes: usize,
-    sweep_at: Place,
+    /// Bytes of kept rows.
+    kept_bytes: usize,
+    /// Segment and bucket.
+    sweep_at: (usize, usize),
 }
 
 impl MemoryState {
@@ -52,20 +72,40 @@ impl MemoryState {
             form: Form::new(shape),
             hasher: RandomState::default(),
             segments: std::iter::repeat_with(HashTable::new).take(SEGMENTS).collect(),
+            entries: Arena::default(),
+            generation: 0,
             kept: Slab::default(),
             keys: 0,
-            bytes: 0,
-            sweep_at: Place { segment: 0, bucket: 0 },
+            kept_bytes: 0,
+            sweep_at: (0, 0),
         }
     }
 
-    fn bytes_at(&self, place: Place) -> Option<&[u8]> {
-        let segment = self.segments.get(place.segment as usize)?;
-        segment.get_bucket(place.bucket as usize).map(|entry| &**entry)
+    fn read<'a>(&self, entry: &'a [u8], row: &'a [u8]) -> Entry<'a> {
+        Entry {
+            partition: Form::partition(entry),
+            row: Form::has_row(entry).then_some(row),
+            written: self.form.written(entry),
+            sent: Form::sent(entry),
+        }
     }
 
-    fn entry_mut(&mut self, place: Place) -> Option<&mut Box<[u8]>> {
-        self.segments.get_mut(place.segment as usize)?.get_bucket_mut(place.bucket as usize)
+    fn place(&self, at: Address) -> Place {
+        Place { at, generation: self.generation }
+    }
+
+    fn bytes_at(&self, place: Place) -> Option<&[u8]> {
+        if place.generation != self.generation {
+            return None;
+        }
+        self.entries.get(place.at)
+    }
+
+    fn entry_mut(&mut self, place: Place) -> Option<&mut [u8]> {
+        if place.generation != self.generation {
+            return None;
+        }
+        self.entries.get_mut(place.at)
     }
 
     /// Before the row of an entry changes: what was sent keeps the old one.
@@ -77,7 +117,7 @@ impl MemoryState {
             return;
         }
         let old: Box<[u8]> = old.into();
-        self.bytes += old.len();
+        self.kept_bytes += old.len();
         if let Some(kept) = self.kept.get_mut(slot) {
             kept.stream = Some(old);
         }
@@ -89,23 +129,61 @@ impl MemoryState {
         let Some(entry) = self.entry_mut(place) else { return };
         let Some(slot) = form.slot(entry) else { return };
         form.set_slot(entry, NO_SLOT);
-        self.bytes -= self.kept.take(slot).bytes().min(self.bytes);
+        self.drop_kept(slot);
     }
 
-    /// Accounts for an entry that is about to go.
-    fn account_removed(&mut self, entry: &[u8]) {
-        if Form::has_row(entry) {
-            self.keys -= 1;
+    /// The slot of an entry that has moved.
+    fn readdress(&mut self, from: Address, to: Address) {
+        let Some(entry) = self.entries.get(to) else { return };
+        let hash = self.hasher.hash_one(self.form.key(entry));
+        let Some(segment) = self.segments.get_mut(segment_of(hash)) else { return };
+        if let Some(slot) = segment.find_mut(table_hash(slot_hash(hash)), |slot| slot.at == from) {
+            slot.at = to;
         }
-        self.bytes -= entry.len().min(self.bytes);
-        if let Some(slot) = self.form.slot(entry) {
-            self.bytes -= self.kept.take(slot).bytes().min(self.bytes);
+    }
+
+    fn drop_kept(&mut self, slot: u32) {
+        self.kept_bytes -= self.kept.take(slot).bytes().min(self.kept_bytes);
+    }
+
+    /// Accounts for an entry that goes, and gives its room back.
+    fn discard(&mut self, at: Address) {
+        let Some(entry) = self.entries.get(at) else { return };
+        let (had_row, slot) = (Form::has_row(entry), self.form.slot(entry));
+        self.keys -= u64::from(had_row);
+        if let Some(slot) = slot {
+            self.drop_kept(slot);
         }
+        self.entries.free(at);
+    }
+
+    /// Moves every entry to a new arena, so that the room of those that are gone goes back to the system.
+    fn move_entries(&mut self) {
+        let mut moved = Arena::default();
+        for slot in self.segments.iter_mut().flat_map(HashTable::iter_mut) {
+            let Some(entry) = self.entries.get(slot.at) else { continue };
+            slot.at = moved.allocate(entry.len());
+            if let Some(copy) = moved.get_mut(slot.at) {
+                copy.copy_from_slice(entry);
+            }
+        }
+        self.entries = moved;
+        self.generation = self.generation.wrapping_add(1);
     }
 }
 
-fn segment_of(hash: u64) -> u32 {
-    (hash >> SEGMENT_SHIFT) as u32 % SEGMENTS as u32
+fn segment_of(hash: u64) -> usize {
+    (hash >> SEGMENT_SHIFT) as usize % SEGMENTS
+}
+
+/// What a slot keeps of the hash of its key.
+fn slot_hash(hash: u64) -> u32 {
+    hash as u32
+}
+
+/// The hash that the table works with: it takes the bucket from the low bits and a tag from the highest.
+fn table_hash(slot_hash: u32) -> u64 {
+    u64::from(slot_hash) << 32 | u64::from(slot_hash)
 }
 
 impl KeyedState for MemoryState {
@@ -114,53 +192,56 @@ impl KeyedState for MemoryState {
     }
 
     fn guess(&self, hash: u64) -> Option<Place> {
-        let segment = segment_of(hash);
-        let bucket = self.segments.get(segment as usize)?.find_bucket_index(hash, |_| true)?;
-        Some(Place { segment, bucket: u32::try_from(bucket).ok()? })
+        let own = slot_hash(hash);
+        let slot = self.segments.get(segment_of(hash))?.find(table_hash(own), |slot| slot.hash == own)?;
+        Some(self.place(slot.at))
     }
 
-    /// Each level of all entries before the next level of the first: the processor then has many reads of
-    /// memory under way at a time, instead of waiting for each.
+    /// The ends of every entry: one may span two lines of the processor's cache.
     fn fetch(&self, places: &[Place]) {
         let entries = || places.iter().filter_map(|&place| self.bytes_at(place));
-        let lengths: usize = entries().map(<[u8]>::len).sum();
-        let bytes: usize = entries().filter_map(<[u8]>::first).map(|&byte| usize::from(byte)).sum();
-        std::hint::black_box(lengths ^ bytes);
+        let ends = |entry: &[u8]| entry.first().copied().unwrap_or(0) ^ entry.last().copied().unwrap_or(0);
+        std::hint::black_box(entries().fold(0, |all, entry| all ^ ends(entry)));
     }
 
     fn find(&self, key: StateKey<'_>) -> Option<Place> {
-        let segment = segment_of(key.hash);
-        let table = self.segments.get(segment as usize)?;
-        let bucket = table.find_bucket_index(key.hash, |entry| self.form.key(entry) == key.bytes)?;
-        Some(Place { segment, bucket: u32::try_from(bucket).ok()? })
+        let own = slot_hash(key.hash);
+        let is_it = |slot: &Slot| {
+            slot.hash == own
+                && self.entries.get(slot.at).is_some_and(|entry| self.form.key(entry) == key.bytes)
+        };
+        let slot = self.segments.get(segment_of(key.hash))?.find(table_hash(own), is_it)?;
+        Some(self.place(slot.at))
     }
 
-    fn find_near(&self, hint: Option<Place>, key: StateKey<'_>) -> Option<Place> {
-        let near =
-            hint.filter(|&place| self.bytes_at(place).is_some_and(|entry| self.form.key(entry) == key.bytes));
-        near.or_else(|| self.find(key))
+    fn find_near(&self, hint: Option<Place>, key: StateKey<'_>) -> Option<(Place, Entry<'_>)> {
+        if let Some(place) = hint
+            && let Some(entry) = self.bytes_at(place)
+            && let (found, row) = self.form.split(entry)
+            && found == key.bytes
+        {
+            return Some((place, self.read(entry, row)));
+        }
+        let place = self.find(key)?;
+        Some((place, self.entry(place)?))
     }
 
     fn entry(&self, place: Place) -> Option<Entry<'_>> {
         let entry = self.bytes_at(place)?;
-        Some(Entry {
-            partition: Form::partition(entry),
-            row: Form::has_row(entry).then(|| self.form.row_bytes(entry)),
-            written: self.form.written(entry),
-            sent: Form::sent(entry),
-        })
+        Some(self.read(entry, self.form.row_bytes(entry)))
     }
 
     fn insert(&mut self, key: StateKey<'_>, row: NewRow<'_>) -> Place {
-        let entry = self.form.pack(key.bytes, row);
+        let at = self.entries.allocate(self.form.len(key.bytes, row.row));
+        if let Some(entry) = self.entries.get_mut(at) {
+            self.form.write(entry, key.bytes, row);
+        }
         self.keys += 1;
-        self.bytes += entry.len();
-        let segment = segment_of(key.hash);
-        let (form, hasher) = (self.form, &self.hasher);
-        let table = &mut self.segments[segment as usize];
-        let inserted = table.insert_unique(key.hash, entry, |entry| hasher.hash_one(form.key(entry)));
-        // 256 segments of 4 billion buckets are more than any memory holds.
-        Place { segment, bucket: u32::try_from(inserted.bucket_index()).unwrap_or(u32::MAX) }
+        let hash = slot_hash(key.hash);
+        if let Some(segment) = self.segments.get_mut(segment_of(key.hash)) {
+            segment.insert_unique(table_hash(hash), Slot { hash, at }, |slot| table_hash(slot.hash));
+        }
+        self.place(at)
     }
 
     fn insert_rowless(&mut self, key: StateKey<'_>, partition: PartitionId) -> Place {
@@ -170,15 +251,25 @@ impl KeyedState for MemoryState {
         place
     }
 
-    fn replace(&mut self, place: Place, row: NewRow<'_>) {
-        self.keep_stream_row(place, row.row);
+    fn replace(&mut self, place: Place, row: NewRow<'_>) -> Place {
         let form = self.form;
-        let Some(entry) = self.entry_mut(place) else { return };
-        let (had_row, before) = (Form::has_row(entry), entry.len());
-        form.set_row(entry, row);
-        let after = entry.len();
+        if form.keeps_rows() {
+            self.keep_stream_row(place, row.row);
+        }
+        let Some(entry) = self.bytes_at(place) else { return place };
+        let (had_row, start, len) = (Form::has_row(entry), form.row_start(entry), entry.len());
         self.keys += u64::from(!had_row);
-        self.bytes = self.bytes + after - before;
+        let mut at = place.at;
+        if len != start + row.row.len() {
+            at = self.entries.resize(place.at, start + row.row.len(), start);
+        }
+        if let Some(entry) = self.entries.get_mut(at) {
+            form.write_row(entry, start, row);
+        }
+        if at != place.at {
+            self.readdress(place.at, at);
+        }
+        self.place(at)
     }
 
     fn clear_row(&mut self, place: Place, now: Millis) {
@@ -190,10 +281,13 @@ impl KeyedState for MemoryState {
     }
 
     fn remove(&mut self, place: Place) {
-        let Some(table) = self.segments.get_mut(place.segment as usize) else { return };
-        let Ok(found) = table.get_bucket_entry(place.bucket as usize) else { return };
-        let (entry, _) = found.remove();
-        self.account_removed(&entry);
+        let Some(entry) = self.bytes_at(place) else { return };
+        let hash = self.hasher.hash_one(self.form.key(entry));
+        let Some(segment) = self.segments.get_mut(segment_of(hash)) else { return };
+        if let Ok(slot) = segment.find_entry(table_hash(slot_hash(hash)), |slot| slot.at == place.at) {
+            slot.remove();
+        }
+        self.discard(place.at);
     }
 
     fn mark(&mut self, place: Place, sent: SentMark) {
@@ -226,7 +320,7 @@ impl KeyedState for MemoryState {
             dimensions: rows.dimensions.into(),
             rows: rows.rows,
         };
-        self.bytes += kept.bytes();
+        self.kept_bytes += kept.bytes();
         let slot = self.kept.put(kept);
         let form = self.form;
         if let Some(entry) = self.entry_mut(place) {
@@ -238,42 +332,44 @@ impl KeyedState for MemoryState {
     fn drop_partitions(&mut self, partitions: &[PartitionId]) {
         let mut segments = std::mem::take(&mut self.segments);
         for table in &mut segments {
-            table.retain(|entry| {
-                let keep = !partitions.contains(&Form::partition(entry));
+            table.retain(|slot| {
+                let entry = self.entries.get(slot.at);
+                let keep = entry.is_some_and(|entry| !partitions.contains(&Form::partition(entry)));
                 if !keep {
-                    self.account_removed(entry);
+                    self.discard(slot.at);
                 }
                 keep
             });
-            if table.is_empty() {
-                *table = HashTable::new();
-            }
+            table.shrink_to_fit(|slot| table_hash(slot.hash));
         }
         self.segments = segments;
+        self.move_entries();
     }
 
     fn sweep(&mut self, limit: Millis) {
-        let mut at = self.sweep_at;
+        let (mut segment, mut bucket) = self.sweep_at;
         for _ in 0..SWEEP_BUCKETS {
-            let Some(table) = self.segments.get(at.segment as usize) else {
-                at = Place { segment: 0, bucket: 0 };
+            let Some(table) = self.segments.get(segment) else {
+                (segment, bucket) = (0, 0);
                 break;
             };
-            if table.num_buckets() <= at.bucket as usize || table.is_empty() {
-                at = Place { segment: at.segment + 1, bucket: 0 };
+            if table.num_buckets() <= bucket || table.is_empty() {
+                (segment, bucket) = (segment + 1, 0);
                 continue;
             }
-            if self.bytes_at(at).is_some_and(|entry| self.form.written(entry) < limit) {
-                self.remove(at);
+            if let Some(at) = table.get_bucket(bucket).map(|slot| slot.at)
+                && self.entries.get(at).is_some_and(|entry| self.form.written(entry) < limit)
+            {
+                self.remove(self.place(at));
             }
-            at.bucket += 1;
+            bucket += 1;
         }
-        self.sweep_at = at;
+        self.sweep_at = (segment, bucket);
     }
 
     fn counts(&self) -> StateCounts {
         let tables: usize = self.segments.iter().map(HashTable::allocation_size).sum();
-        StateCounts { keys: self.keys, bytes: (self.bytes + tables) as u64 }
+        StateCounts { keys: self.keys, bytes: (self.entries.allocated() + self.kept_bytes + tables) as u64 }
     }
 }
 
