@@ -51,7 +51,17 @@ impl Watch {
         let Showing { definition, problems, stall_timeout } = showing;
         let (started, history) = (clock.now(), Mutex::default());
         let digest = scrape::digest(job.plan());
-        Self { job, clock, skew: Mutex::default(), digest, started, stall_timeout, definition, problems, history }
+        Self {
+            job,
+            clock,
+            skew: Mutex::default(),
+            digest,
+            started,
+            stall_timeout,
+            definition,
+            problems,
+            history,
+        }
     }
 
     fn history(&self) -> MutexGuard<'_, History> {
