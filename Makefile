@@ -1,10 +1,13 @@
 # Every verb of the project. `make` alone lists them.
 
-.PHONY: help packages build test check lint deny docs bench
+.PHONY: help demo packages build test check lint deny docs bench
 .DEFAULT_GOAL := help
 
 help: ## list the verbs
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
+
+demo: build ## the order example on a broker and tables of its own: nothing to install (ARGS="--rate 20")
+	target/release/lookaside demo $(ARGS)
 
 packages: ## install what compiling needs beyond Rust: C compiler, CMake, OpenSSL's headers
 	@tests/stack/packages.sh

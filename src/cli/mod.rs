@@ -7,6 +7,7 @@ mod check;
 mod completions;
 mod config;
 mod definition;
+mod demo;
 mod explain;
 mod exit;
 mod init;
@@ -59,6 +60,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Demo(demo::Args),
     Init(Box<init::Args>),
     Validate(validate::Args),
     Explain(explain::Args),
@@ -86,6 +88,7 @@ pub fn main() -> ExitCode {
         Err(message) => return exit::usage(&message),
     };
     let exit = match &cli.command {
+        Command::Demo(args) => demo::run(args, cli.output),
         Command::Init(args) => init::run(args, cli.output),
         Command::Validate(args) => validate::run(args, cli.output),
         Command::Explain(args) => explain::run(args, cli.output),

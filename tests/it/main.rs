@@ -26,6 +26,8 @@ mod topic;
 mod database;
 /// The program as a process.
 mod replica;
+/// Keys and rows of dimension tables, asked for in every way.
+mod lookup_keys;
 /// A TCP proxy in front of a real server.
 mod proxy;
 /// Listeners of the broker with logins and TLS.
@@ -58,6 +60,8 @@ mod live_cases;
 
 /// The examples of the repository, started for real.
 mod examples;
+/// The demo, which needs nothing.
+mod demo;
 
 /// The image of the Dockerfile.
 mod image;
@@ -122,3 +126,10 @@ mod mysql_sink;
 
 /// The Helm chart through the real Helm, and its definitions through the program.
 mod chart;
+
+/// Batched lookups in a SQLite file: the answer of a batch is that of plain selects.
+mod sqlite_lookup;
+/// Values of a SQLite file, read as the declared types.
+mod sqlite_values;
+/// A file that is missing, locked, replaced or not as declared.
+mod sqlite_faults;
