@@ -1,12 +1,18 @@
 # Every verb of the project. `make` alone lists them.
 
-.PHONY: help build test check lint deny docs bench
+.PHONY: help demo packages build test check lint deny docs bench
 .DEFAULT_GOAL := help
 
 help: ## list the verbs
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
 
-build: ## build the release binary, target/release/lookaside
+demo: build ## the order example on a broker and tables of its own: nothing to install (ARGS="--rate 20")
+	target/release/lookaside demo $(ARGS)
+
+packages: ## install what compiling needs beyond Rust: C compiler, CMake, OpenSSL's headers
+	@tests/stack/packages.sh
+
+build: packages ## build the release binary, target/release/lookaside
 	cargo build --release
 
 test: check ## everything: format, lints, licences, and all tests against a real broker, database and browser
@@ -15,7 +21,7 @@ test: check ## everything: format, lints, licences, and all tests against a real
 
 check: lint deny ## what needs no server
 
-lint: ## rustfmt and clippy, warnings are errors
+lint: packages ## rustfmt and clippy, warnings are errors
 	cargo fmt --check
 	cargo clippy --all-targets --quiet -- -D warnings
 

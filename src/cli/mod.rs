@@ -7,6 +7,7 @@ mod check;
 mod completions;
 mod config;
 mod definition;
+mod demo;
 mod explain;
 mod exit;
 mod init;
@@ -17,6 +18,7 @@ mod schema;
 mod settings;
 pub mod test;
 mod validate;
+mod version;
 
 pub use exit::Exit;
 
@@ -58,6 +60,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Demo(demo::Args),
     Init(Box<init::Args>),
     Validate(validate::Args),
     Explain(explain::Args),
@@ -68,6 +71,7 @@ enum Command {
     Config(config::Args),
     Schema(schema::Args),
     Completions(completions::Args),
+    Version(version::Args),
 }
 
 /// The command line as data, for the documentation and shell completions.
@@ -84,6 +88,7 @@ pub fn main() -> ExitCode {
         Err(message) => return exit::usage(&message),
     };
     let exit = match &cli.command {
+        Command::Demo(args) => demo::run(args, cli.output),
         Command::Init(args) => init::run(args, cli.output),
         Command::Validate(args) => validate::run(args, cli.output),
         Command::Explain(args) => explain::run(args, cli.output),
@@ -94,6 +99,7 @@ pub fn main() -> ExitCode {
         Command::Config(args) => config::run(args, cli.output),
         Command::Schema(args) => schema::run(args, cli.output),
         Command::Completions(args) => completions::run(args, cli.output),
+        Command::Version(args) => version::run(args, cli.output),
     };
     exit.into()
 }

@@ -89,7 +89,8 @@ fn run_job(settings: &Settings, plan: Plan, definition: String) -> Result<()> {
     outcome
 }
 
-fn io_runtime() -> Result<Runtime> {
+/// Threads for statements, HTTP and timers.
+pub(super) fn io_runtime() -> Result<Runtime> {
     Builder::new_multi_thread()
         .worker_threads(IO_THREADS)
         .thread_name("io")

@@ -90,7 +90,11 @@ fn is_property(entry: &Entry, name: &str) -> bool {
     };
     match property(written.trim()).map(|found| found.treatment) {
         Some(Treatment::As(own) | Treatment::AsKibibytes(own)) => own == name,
-        Some(Treatment::Jaas) => matches!(name, "sasl.username" | "sasl.password"),
+        Some(Treatment::Security) => match written.trim() {
+            "sasl.jaas.config" => matches!(name, "sasl.username" | "sasl.password"),
+            "ssl.truststore.location" => name == "ssl.ca.location",
+            written => written == name,
+        },
         _ => false,
     }
 }

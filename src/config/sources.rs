@@ -148,10 +148,27 @@ impl Sources {
             if self.is_setting(&name) && entry.value.as_text().is_none() {
                 let what = format!("'{name}' must be text, not {}", entry.value.kind());
                 faults.push(Fault::new(&entry.value.span, what));
+            } else if entry.value.as_text().is_some() && !self.is_setting(&name) && !self.is_group(&name) {
+                faults.push(self.unknown(&name, &entry.key.span));
             } else {
                 self.check_shape(&entry.value, &format!("{name}."), faults);
             }
         }
+    }
+
+    fn is_group(&self, name: &str) -> bool {
+        self.members(name).next().is_some()
+    }
+
+    /// Settings of a group.
+    fn members(&self, group: &str) -> impl Iterator<Item = &str> {
+        let group = format!("{group}.");
+        self.defaults.iter().map(|(known, _)| known.as_str()).filter(move |known| known.starts_with(&group))
+    }
+
+    fn unknown(&self, name: &str, span: &Span) -> Fault {
+        let names = self.defaults.iter().map(|(known, _)| known.as_str());
+        Fault::new(span, format!("unknown setting '{name}'")).allowed(name, names)
     }
 
     fn is_setting(&self, name: &str) -> bool {
@@ -167,19 +184,14 @@ impl Sources {
             let what = format!("'{name}' is '{}': it must be one of the words allowed", setting.value);
             return Some(Fault::new(&span, what).allowed(&setting.value, words));
         }
-        let group = format!("{name}.");
-        let members: Vec<&str> = self
-            .defaults
-            .iter()
-            .map(|(known, _)| known.as_str())
-            .filter(|known| known.starts_with(&group))
-            .collect();
+        let members: Vec<&str> = self.members(name).collect();
         if !members.is_empty() {
             let what = format!("'{name}' is a group of settings: write {}", members.join(", "));
             return Some(Fault::new(&span, what));
         }
-        let names = self.defaults.iter().map(|(known, _)| known.as_str());
-        Some(Fault::new(&span, format!("unknown setting '{name}'")).allowed(name, names))
+        // A name in the file was met with its own place.
+        let in_file = matches!(setting.origin, Origin::File(_));
+        (!in_file).then(|| self.unknown(name, &span))
     }
 
     /// The fault behind a complaint of the `config` crate: `… for key `log.level``.

@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use jiff::tz::TimeZone;
-use sqlx::mysql::MySqlRow;
 
 use crate::error::{Error, Kind, Result};
-use crate::model::{Datum, RowLayout};
+use crate::model::RowLayout;
 use crate::plan::DimensionColumn;
 
-use super::cells::{self, Wire};
+use super::dialect::Dialect;
 
 /// Rows of one dimension key, each packed by the layout of the fetched columns.
 pub(super) type Rows = Vec<Arc<[u8]>>;
@@ -25,35 +24,41 @@ pub(super) struct Reader {
 
 impl Reader {
     /// Packs the rows of a statement and hands each to its key.
-    pub(super) fn place(&self, rows: &[MySqlRow], positions: &[usize], answer: &mut [Rows]) -> Result<()> {
+    pub(super) fn place<D: Dialect>(
+        &self,
+        rows: &[D::Row],
+        positions: &[usize],
+        answer: &mut [Rows],
+    ) -> Result<()> {
         let Some(first) = rows.first() else { return Ok(()) };
-        let wires = Wire::of_row(first);
-        let number_wire = wires.first().copied().unwrap_or(Wire::Signed);
+        let shape = D::shape(first);
         let mut packed = Vec::new();
         for row in rows {
-            let number = cells::raw(row, 0).and_then(|bytes| cells::integer(number_wire, bytes));
+            let number = D::number(row, &shape);
             let at = number.and_then(|number| positions.get(usize::try_from(number - 1).ok()?));
             let place = at.and_then(|at| answer.get_mut(*at));
             let place = place.ok_or_else(|| Error::bug("a lookup row came back without its key"))?;
             packed.clear();
-            self.pack(row, &wires, &mut packed)?;
+            self.pack::<D>(row, &shape, &mut packed)?;
             place.push(Arc::from(packed.as_slice()));
         }
         Ok(())
     }
 
     /// Appends a row, packed: its columns from the second on.
-    pub(super) fn pack(&self, row: &MySqlRow, wires: &[Wire], packed: &mut Vec<u8>) -> Result<()> {
+    pub(super) fn pack<D: Dialect>(
+        &self,
+        row: &D::Row,
+        shape: &D::Shape,
+        packed: &mut Vec<u8>,
+    ) -> Result<()> {
         let mut values = Vec::with_capacity(self.columns.len());
         for (i, column) in self.columns.iter().enumerate() {
-            let wire = wires.get(i + 1).copied().unwrap_or(Wire::Bytes);
-            let value = match cells::raw(row, i + 1) {
-                None => Datum::Null,
-                Some(bytes) => cells::read(wire, &column.ty.kind, bytes, &self.zone)
-                    .map_err(|met| self.misfit(column, &met))?,
-            };
+            let value = D::value(row, i + 1, shape, &column.ty.kind, &self.zone);
+            let value = value.map_err(|met| self.misfit::<D>(column, &met))?;
             if value.is_null() && !column.ty.nullable {
-                return Err(self.misfit(column, "NULL, or a date that is none, for a NOT NULL column"));
+                let met = "NULL, or a date that is none, for a NOT NULL column";
+                return Err(self.misfit::<D>(column, met));
             }
             values.push(value);
         }
@@ -61,13 +66,15 @@ impl Reader {
         Ok(())
     }
 
-    fn misfit(&self, column: &DimensionColumn, met: &str) -> Error {
+    fn misfit<D: Dialect>(&self, column: &DimensionColumn, met: &str) -> Error {
         Error::new(
             Kind::Data,
             format!(
                 "table {}, column {}: {met} (value_out_of_range); \
-                 correct the row in MySQL, or declare the column as wide as it is there",
-                self.table, column.name
+                 correct the row in {}, or declare the column as wide as it is there",
+                self.table,
+                column.name,
+                D::NAME
             ),
         )
     }

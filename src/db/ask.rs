@@ -1,44 +1,35 @@
 //! From keys to statements: which keys go together, and which in none.
 
-use sqlx::AssertSqlSafe;
-
 use crate::model::RowLayout;
 
-use super::key::{Bind, KeyColumn, Part};
+use super::dialect::{Bind, Key, Part, Statement};
 use super::statement::{BATCH_KEYS_MAX, PLAIN_SIZES, Texts, push_json_key};
 
 /// Keys that go in one statement, and where their rows belong.
 pub(super) struct Group {
-    sql: String,
-    binds: Vec<Bind>,
+    pub(super) statement: Statement,
     /// For each key of the statement, its position in the caller's list.
     pub(super) positions: Vec<usize>,
     batched: bool,
 }
 
 /// Makes the statements of one dimension table.
-pub(super) struct Asker {
+pub(super) struct Asker<K> {
     pub(super) key_layout: RowLayout,
-    pub(super) key: Vec<KeyColumn>,
+    pub(super) key: Vec<K>,
     pub(super) texts: Texts,
     /// Bytes of keys in one statement.
     pub(super) bytes_max: usize,
 }
 
 impl Group {
-    /// The statement with its values.
-    pub(super) fn query(&self) -> sqlx::query::Query<'_, sqlx::MySql, sqlx::mysql::MySqlArguments> {
-        let query = sqlx::query(AssertSqlSafe(self.sql.clone()));
-        self.binds.iter().fold(query, |query, bind| bind.to(query))
-    }
-
     /// Whether this asks one key by a plain select: there is nothing simpler.
     pub(super) fn is_single(&self) -> bool {
         !self.batched && self.positions.len() == 1
     }
 }
 
-impl Asker {
+impl<K: Key> Asker<K> {
     /// Cuts the keys into statements; keys that no row can have are in none.
     pub(super) fn groups(&self, keys: &[Box<[u8]>]) -> Vec<Group> {
         let mut groups = Vec::new();
@@ -75,7 +66,11 @@ impl Asker {
                 binds.extend(parts);
                 positions.push(position);
             }
-            groups.push(Group { sql: self.texts.plain(size), binds, positions, batched: false });
+            groups.push(Group {
+                statement: Statement::kept(self.texts.plain(size), binds),
+                positions,
+                batched: false,
+            });
         }
         groups
     }
@@ -114,8 +109,7 @@ impl Asker {
 fn batch_group(sql: &str, json: &mut String, positions: &mut Vec<usize>) -> Group {
     json.push(']');
     Group {
-        sql: sql.to_owned(),
-        binds: vec![Bind::Text(std::mem::take(json))],
+        statement: Statement::kept(sql.to_owned(), vec![Bind::Text(std::mem::take(json))]),
         positions: std::mem::take(positions),
         batched: true,
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::clock::Clock;
-use crate::plan::{DimensionColumn, DimensionConnector, KeyPart, LookupPlan, MysqlTable};
+use crate::plan::{DimensionColumn, DimensionConnector, KeyPart, LookupPlan};
 
 use super::Databases;
 
@@ -61,8 +61,8 @@ impl Access {
 pub struct DimensionSpec {
     /// Name in the definition.
     pub table: String,
-    /// Server and table.
-    pub source: MysqlTable,
+    /// Database and table.
+    pub source: DimensionConnector,
     /// Columns that keys are compared with, and their declared types.
     pub key: Vec<DimensionColumn>,
     /// Fetched columns and their declared types.
@@ -73,11 +73,10 @@ pub struct DimensionSpec {
 
 impl From<&LookupPlan> for DimensionSpec {
     fn from(lookup: &LookupPlan) -> Self {
-        let DimensionConnector::Mysql(source) = &lookup.connector;
         let part = |part: &KeyPart| DimensionColumn { name: part.column.clone(), ty: part.ty.clone() };
         Self {
             table: lookup.table.clone(),
-            source: source.clone(),
+            source: lookup.connector.clone(),
             key: lookup.key.iter().map(part).collect(),
             columns: lookup.columns.clone(),
             max_retries: lookup.max_retries,

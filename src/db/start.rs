@@ -2,14 +2,12 @@
 
 use std::time::Duration;
 
-use sqlx::mysql::MySqlConnection;
-
 use crate::clock::Clock;
 use crate::error::{Error, Kind, Result, TablePart};
 use crate::model::DataType;
-use crate::plan::MysqlTable;
 
-use super::catalog::{ColumnInfo, TableInfo};
+use super::dialect::Dialect;
+use super::table::{ColumnInfo, TableInfo, quoted};
 use super::{Connections, Lease};
 
 /// Time between two attempts to reach a server at start.
@@ -48,37 +46,36 @@ const START_HELP: &str = "start the database, or correct the url; the job begins
 const ALIKE: f64 = 0.75;
 
 /// A connection and what the database says about a table.
-pub struct LiveTable<'a> {
+pub struct LiveTable<'a, D: Dialect> {
     /// The connection that the catalog was read with.
-    pub connection: Lease<'a>,
+    pub connection: Lease<'a, D>,
     /// What the database says.
     pub info: TableInfo,
     /// Name of the table in the definition.
     defined: &'a str,
 }
 
-impl<'a> LiveTable<'a> {
+impl<'a, D: Dialect> LiveTable<'a, D> {
     /// Connects and reads the catalog of `table`, which the definition calls `defined`.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Transient`] when the server is unreachable or busy;
+    /// [`crate::error::Kind::Transient`] when the database is unreachable or busy;
     /// [`crate::error::Kind::External`] when it refuses, or has no such table.
     pub async fn open(
-        connections: &'a Connections,
-        table: &MysqlTable,
+        connections: &'a Connections<D>,
+        table: &D::Source,
         defined: &'a str,
-    ) -> Result<LiveTable<'a>> {
+    ) -> Result<LiveTable<'a, D>> {
         let in_table = |error: Error| error.in_table(defined, &format!("table {defined}"));
         let mut connection = connections.lease_at_start().await.map_err(in_table)?;
-        let read = TableInfo::read(&mut connection, table).await;
+        let read = D::describe(&mut connection, table).await;
         let info = read.map_err(|failure| in_table(connections.start_error(&failure)))?;
         if info.columns.is_empty() {
-            let near = near_table(&mut connection, &info).await;
-            let database = connections.address();
-            let (schema, name) = (&info.schema, &info.name);
+            let near = near_table::<D>(&mut connection, &info).await;
             let missing = Error::external(format!(
-                "MySQL at {database} has no table `{schema}`.`{name}`{near}; \
-                 correct `table-name`, create the table, or grant the user access to it"
+                "{} has no table {}{near}; correct `table-name`, create the table, or grant the user access to it",
+                connections.database().place(),
+                info.quoted_name()
             ));
             return Err(in_table(missing.about(TablePart::option("table-name"))));
         }
@@ -128,7 +125,7 @@ impl<'a> LiveTable<'a> {
     /// An error about the live table.
     #[must_use]
     pub fn refusal(&self, what: &str) -> Error {
-        let live = format!("`{}`.`{}` {what}", self.info.schema, self.info.name);
+        let live = format!("{} {what}", self.info.quoted_name());
         Error::external(live).in_table(self.defined, &format!("table {}", self.defined))
     }
 }
@@ -141,12 +138,10 @@ pub fn nearest<'a>(name: &str, names: &[&'a str]) -> Option<&'a str> {
     (likeness(best) >= ALIKE).then_some(*best)
 }
 
-async fn near_table(connection: &mut MySqlConnection, info: &TableInfo) -> String {
-    const TABLES: &str =
-        "SELECT CAST(table_name AS CHAR) FROM information_schema.tables WHERE table_schema = ?";
-    let rows = super::catalog::query_text(connection, TABLES, &[&info.schema]).await.unwrap_or_default();
-    let names: Vec<&str> = rows.iter().filter_map(|row| row.first()?.as_deref()).collect();
-    nearest(&info.name, &names).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
+async fn near_table<D: Dialect>(connection: &mut D::Connection, info: &TableInfo) -> String {
+    let names = D::neighbours(connection, info).await.unwrap_or_default();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    nearest(&info.name, &names).map(|near| format!("; did you mean {}?", quoted(near))).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -1,22 +1,17 @@
 //! The two statements of a lookup.
 //!
-//! **Batch**: the keys are one JSON parameter that the server reads as a table
-//! typed like the live key columns, so that the join uses their index and
-//! compares as they do. One text serves any number of keys. Needs `JSON_TABLE`
-//! (MySQL 8.0.4, MariaDB 10.6).
+//! **Batch**: the keys are one JSON parameter that the database reads as a
+//! table, so that the join uses the index of the key columns and compares as
+//! they do. One text serves any number of keys. Each dialect has its own form.
 //!
 //! **Plain**: a UNION of one plain `SELECT … WHERE column = ?` per key, for keys
 //! that JSON cannot carry unchanged and for older servers. It comes in few
 //! sizes, so that servers keep few texts.
 //!
-//! Both return the number of the key first, then the fetched columns.
+//! Both return the number of the key first, counted from 1, then the fetched columns.
 
-use sqlx::AssertSqlSafe;
-use sqlx::mysql::MySqlConnection;
-
-use super::Failure;
-use super::catalog::TableInfo;
-use super::key::{Bind, KeyColumn};
+use super::dialect::{BatchForm, Bind, Dialect, Key, Statement};
+use super::table::{TableInfo, quoted};
 
 /// Keys of a plain statement, largest first; a group of keys is cut into these.
 pub(super) const PLAIN_SIZES: [usize; 4] = [64, 16, 4, 1];
@@ -41,34 +36,36 @@ pub(super) struct Texts {
 }
 
 impl Texts {
-    pub(super) fn new(table: &TableInfo, columns: &[String], key: &[KeyColumn]) -> Self {
-        let source = format!("{}.{}", quoted(&table.schema), quoted(&table.name));
+    pub(super) fn new<D: Dialect>(table: &TableInfo, columns: &[String], key: &[D::Key]) -> Self {
+        let source = table.quoted_name();
         let order = order_columns(table, columns, key);
-        let fetched: String = columns.iter().map(|name| format!(", d.{}", quoted(name))).collect();
-        let sorted: String = order.iter().map(|name| format!(", d.{}", quoted(name))).collect();
+        let prefixed = |name: &String| format!(", d.{}", quoted(name));
+        let fetched: String = columns.iter().map(prefixed).collect();
+        let sorted: String = order.iter().map(prefixed).collect();
         let first = columns.len() + 2;
         let positions: Vec<String> = (first..first + order.len()).map(|i| i.to_string()).collect();
+        let by_name: Vec<String> = order.iter().map(|name| format!("d.{}", quoted(name))).collect();
+        let form = BatchForm { source: &source, fetched: &fetched, order: &order_by(&by_name) };
         Self {
             placeholders: key.len() + 1,
-            batch: batch(&source, &fetched, &order, key),
+            batch: D::batch(&form, key),
             plain: format!(
                 "SELECT ? AS i{fetched}{sorted} FROM {source} AS d WHERE {}",
                 plain_condition(key)
             ),
-            order: if order.is_empty() {
-                String::new()
-            } else {
-                format!(" ORDER BY {}", positions.join(", "))
-            },
+            order: order_by(&positions),
         }
     }
 
-    /// Sends the plain statement with NULLs for keys.
-    pub(super) async fn probe_plain(&self, connection: &mut MySqlConnection) -> Result<(), Failure> {
-        let query = sqlx::query(AssertSqlSafe(self.plain(1)));
-        let query = (0..self.placeholders).fold(query, |query, _| query.bind(None::<i64>));
-        query.fetch_all(connection).await?;
-        Ok(())
+    /// The batch statement without keys.
+    pub(super) fn probe_batch(&self) -> Option<Statement> {
+        let batch = self.batch.clone()?;
+        Some(Statement::kept(batch, vec![Bind::Text("[]".to_owned())]))
+    }
+
+    /// The plain statement with NULLs for keys.
+    pub(super) fn probe_plain(&self) -> Statement {
+        Statement::kept(self.plain(1), vec![Bind::Null; self.placeholders])
     }
 
     /// The plain statement for `keys` keys, each given as its number and then its parts.
@@ -78,42 +75,25 @@ impl Texts {
     }
 }
 
-fn batch(source: &str, fetched: &str, order: &[String], key: &[KeyColumn]) -> Option<String> {
-    let mut types = String::from("i FOR ORDINALITY");
-    let mut condition = Vec::with_capacity(key.len());
-    for (i, column) in key.iter().enumerate() {
-        types.push_str(&format!(", k{i} {} PATH '$[{i}]'", column.batch_type()?));
-        condition.push(format!("d.{} = {}", quoted(&column.name), column.batch_side(&format!("k.k{i}"))));
-    }
-    let order: Vec<String> = order.iter().map(|name| format!("d.{}", quoted(name))).collect();
-    let order = if order.is_empty() { String::new() } else { format!(" ORDER BY {}", order.join(", ")) };
-    Some(format!(
-        "SELECT k.i{fetched} FROM JSON_TABLE(?, '$[*]' COLUMNS ({types})) AS k \
-         STRAIGHT_JOIN {source} AS d ON {}{order}",
-        condition.join(" AND ")
-    ))
+fn order_by(terms: &[String]) -> String {
+    if terms.is_empty() { String::new() } else { format!(" ORDER BY {}", terms.join(", ")) }
 }
 
-fn plain_condition(key: &[KeyColumn]) -> String {
-    let parts = key.iter().map(|column| format!("d.{} = {}", quoted(&column.name), column.placeholder()));
+fn plain_condition<K: Key>(key: &[K]) -> String {
+    let parts = key.iter().map(|column| format!("d.{} = {}", quoted(column.name()), column.placeholder()));
     parts.collect::<Vec<_>>().join(" AND ")
 }
 
 /// What sorts the rows of one key: nothing when there is at most one, else the
 /// table's own key, else all fetched columns.
-fn order_columns(table: &TableInfo, columns: &[String], key: &[KeyColumn]) -> Vec<String> {
-    let in_key = |name: &String| key.iter().any(|part| part.name.eq_ignore_ascii_case(name));
+fn order_columns<K: Key>(table: &TableInfo, columns: &[String], key: &[K]) -> Vec<String> {
+    let in_key = |name: &String| key.iter().any(|part| part.name().eq_ignore_ascii_case(name));
     let unique = |index| table.identifies(index) && index.columns.iter().all(in_key);
-    if table.indexes.iter().any(unique) {
+    if table.indexes.iter().any(unique) && key.iter().all(Key::is_exact) {
         return Vec::new();
     }
     let identity = table.identity();
     if identity.is_empty() { columns.to_vec() } else { identity.to_vec() }
-}
-
-/// An identifier in backticks.
-pub(crate) fn quoted(name: &str) -> String {
-    format!("`{}`", name.replace('`', "``"))
 }
 
 /// Appends one key to the JSON of a batch.
@@ -122,8 +102,10 @@ pub(super) fn push_json_key(json: &mut String, parts: &[Bind]) {
     for (i, part) in parts.iter().enumerate() {
         json.push(if i == 0 { '[' } else { ',' });
         match part {
+            Bind::Null => json.push_str("null"),
             Bind::Signed(value) => json.push_str(itoa::Buffer::new().format(*value)),
             Bind::Unsigned(value) => json.push_str(itoa::Buffer::new().format(*value)),
+            Bind::Double(value) => json.push_str(ryu::Buffer::new().format(*value)),
             Bind::Text(text) => push_json_text(json, text),
             Bind::Bytes(bytes) => push_json_hex(json, bytes),
         }
@@ -162,12 +144,7 @@ mod tests {
     fn json_keys_are_escaped() {
         let mut json = String::new();
         push_json_key(&mut json, &[Bind::Text("a\"\\\n\u{0}é".to_owned()), Bind::Signed(-7)]);
-        push_json_key(&mut json, &[Bind::Bytes(vec![0, 255]), Bind::Unsigned(u64::MAX)]);
-        assert_eq!(json, r#"[["a\"\\\u000a\u0000é",-7],["00FF",18446744073709551615]"#);
-    }
-
-    #[test]
-    fn identifiers_cannot_leave_their_quotes() {
-        assert_eq!(quoted("a`b; DROP"), "`a``b; DROP`");
+        push_json_key(&mut json, &[Bind::Bytes(vec![0, 255]), Bind::Unsigned(u64::MAX), Bind::Double(0.1)]);
+        assert_eq!(json, r#"[["a\"\\\u000a\u0000é",-7],["00FF",18446744073709551615,0.1]"#);
     }
 }

@@ -48,6 +48,19 @@ impl History {
         push(&mut self.recent, reading, RECENT);
     }
 
+    /// Records of the busiest shard over the mean, in the last minute; 0 without load.
+    pub(super) fn shard_skew(&self) -> f64 {
+        self.minute().map_or(0.0, |span| {
+            let pairs = span.to.shards.iter().zip(&span.from.shards);
+            skew(pairs.map(|(to, from)| to.records.saturating_sub(from.records)))
+        })
+    }
+
+    /// Records of the busiest key group over the mean, in the last minute; 0 without load.
+    pub(super) fn group_skew(&self) -> f64 {
+        skew(self.group_load().into_iter())
+    }
+
     /// The last seconds; `None` before there are two readings.
     pub(super) fn recent(&self) -> Option<Span<'_>> {
         Span::new(self.recent.front()?, self.recent.back()?)
@@ -127,7 +140,7 @@ impl<'a> Span<'a> {
 }
 
 /// The busiest over the mean: 1 is even, 0 for no load.
-pub(super) fn skew(load: impl ExactSizeIterator<Item = u64>) -> f64 {
+fn skew(load: impl ExactSizeIterator<Item = u64>) -> f64 {
     let count = load.len();
     let (sum, busiest) = load.fold((0_u64, 0), |(sum, most), load| (sum + load, most.max(load)));
     if sum == 0 { 0.0 } else { busiest as f64 * count as f64 / sum as f64 }

@@ -25,7 +25,6 @@ mod process;
 mod reading;
 mod scrape;
 mod server;
-mod skew;
 mod snapshot;
 
 pub use observe::{Showing, Watch};

@@ -15,7 +15,6 @@ use super::history::History;
 use super::process;
 use super::reading::{self, Reading};
 use super::scrape;
-use super::skew::SkewWindow;
 use super::snapshot::{self, Parts, Snapshot};
 
 /// Watches a job.
@@ -23,7 +22,6 @@ use super::snapshot::{self, Parts, Snapshot};
 pub struct Watch {
     pub(super) job: Arc<Job>,
     pub(super) clock: Clock,
-    pub(super) skew: Mutex<SkewWindow>,
     /// Of the resolved definition.
     pub(super) digest: String,
     started: Millis,
@@ -51,10 +49,10 @@ impl Watch {
         let Showing { definition, problems, stall_timeout } = showing;
         let (started, history) = (clock.now(), Mutex::default());
         let digest = scrape::digest(job.plan());
-        Self { job, clock, skew: Mutex::default(), digest, started, stall_timeout, definition, problems, history }
+        Self { job, clock, digest, started, stall_timeout, definition, problems, history }
     }
 
-    fn history(&self) -> MutexGuard<'_, History> {
+    pub(super) fn history(&self) -> MutexGuard<'_, History> {
         self.history.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

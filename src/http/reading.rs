@@ -39,6 +39,9 @@ pub(super) struct LookupReading {
     pub misses: u64,
     pub no_key: u64,
     pub cached: u64,
+    pub capacity: u64,
+    pub expired: u64,
+    pub evicted: u64,
     pub statements: u64,
     pub keys: u64,
     pub rows: u64,
@@ -96,6 +99,9 @@ impl Reading {
             sum.misses += lookup.misses;
             sum.no_key += lookup.no_key + lookup.pre_filtered;
             sum.cached += lookup.cached;
+            sum.capacity += lookup.capacity;
+            sum.expired += lookup.expired;
+            sum.evicted += lookup.evicted;
         }
     }
 }

@@ -1,7 +1,5 @@
 //! The counters of a running job as samples of the metrics in `telemetry::names`.
 
-use std::sync::PoisonError;
-
 use sha2::{Digest, Sha256};
 
 use crate::clock::{Millis, Stopwatch};
@@ -63,6 +61,8 @@ impl Watch {
         let table = self.job.plan().source.table.as_str();
         samples.push(Sample::count(&names::SOURCE_ASSIGNED, [table], source.partitions.len() as u64));
         samples.push(Sample::count(&names::SOURCE_PAUSED, [table], source.backpressured.into()));
+        let stood = self.job.board().backpressured().as_secs_f64();
+        samples.push(Sample::number(&names::SOURCE_BACKPRESSURE, [table], stood));
         let pulse = seconds(self.job.board().source_pulse());
         samples.push(Sample::number(&names::SOURCE_PROGRESS, [table], pulse));
         for view in &source.partitions {
@@ -96,6 +96,8 @@ impl Watch {
             samples.push(Sample::count(&names::SHARD_QUEUE_CAPACITY, label, DATA_QUEUE as u64));
             samples.push(Sample::count(&names::SHARD_FLIGHTS_CAPACITY, label, FLIGHTS_MAX as u64));
             samples.push(Sample::number(&names::SHARD_BUSY, label, shard.busy().as_secs_f64()));
+            samples.push(Sample::number(&names::SHARD_HELD, label, shard.held().as_secs_f64()));
+            samples.push(Sample::number(&names::SHARD_SINK, label, shard.waited_for_sink().as_secs_f64()));
             samples.push(Sample::number(&names::SHARD_PROGRESS, label, seconds(shard.last_pulse())));
             let groups = self.job.groups().range(ShardId(number)).len();
             samples.push(Sample::count(&names::SHARD_KEY_GROUPS, label, groups as u64));
@@ -104,9 +106,11 @@ impl Watch {
             self.keyed_samples(&name, &counters, samples);
             total += &counters;
         }
-        let records: Vec<u64> = shards.iter().map(|shard| shard.records()).collect();
-        let mut skew = self.skew.lock().unwrap_or_else(PoisonError::into_inner);
-        samples.push(Sample::number(&names::SHARD_SKEW, [], skew.ratio(&records, self.clock.now())));
+        // Nothing at all is spread evenly.
+        let skew = |ratio: f64| if ratio == 0.0 { 1.0 } else { ratio };
+        let history = self.history();
+        samples.push(Sample::number(&names::SHARD_SKEW, [], skew(history.shard_skew())));
+        samples.push(Sample::number(&names::KEY_GROUP_SKEW, [], skew(history.group_skew())));
         total
     }
 

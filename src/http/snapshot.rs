@@ -9,7 +9,7 @@ use crate::plan::{LookupPlan, SourceKind};
 use crate::runtime::{Job, PartitionView, SourceView};
 use crate::telemetry::Problem;
 
-use super::history::{History, STRIDE, Span, skew};
+use super::history::{History, STRIDE, Span};
 use super::reading::{LookupReading, Reading, ShardReading};
 
 /// Shards and partitions that are listed one by one; of more, the busiest.
@@ -81,6 +81,8 @@ pub(super) struct Lookup<'a> {
     no_key: u64,
     entries: u64,
     capacity: u64,
+    expired: u64,
+    evicted: u64,
     statements: u64,
     statements_per_second: f64,
     keys_per_statement: Option<f64>,
@@ -239,7 +241,9 @@ impl<'a> Parts<'a> {
             misses: counts.misses,
             no_key: counts.no_key,
             entries: counts.cached,
-            capacity: self.capacity(plan),
+            capacity: counts.capacity,
+            expired: counts.expired,
+            evicted: counts.evicted,
             statements: counts.statements,
             statements_per_second: self.rate(total(|lookup| lookup.statements)),
             keys_per_statement: minute.and_then(|span| span.keys_per_statement(at)).map(rounded),
@@ -248,13 +252,6 @@ impl<'a> Parts<'a> {
             p99: minute.and_then(|span| span.latency(at, 0.99)).map(milli),
             chart: self.history.spans().map(|span| span.hit_rate(at).map(fraction)).collect(),
         }
-    }
-
-    /// Keys that the cache holds over all shards; 0 without a bound of the definition's.
-    fn capacity(&self, plan: &LookupPlan) -> u64 {
-        let shards = u64::from(self.job.groups().parallelism());
-        let rows = plan.cache.and_then(|cache| cache.max_rows).unwrap_or(0);
-        rows / shards * shards
     }
 
     pub(super) fn sink(&self) -> Sink<'a> {
@@ -308,8 +305,8 @@ impl<'a> Parts<'a> {
         let all: Vec<Shard> = (0_u16..).zip(&self.reading.shards).map(shard).collect();
         Shards {
             count: all.len(),
-            skew: fraction(skew(all.iter().map(|shard| shard.load))),
-            group_skew: fraction(skew(loads.iter().copied())),
+            skew: fraction(self.history.shard_skew()),
+            group_skew: fraction(self.history.group_skew()),
             held: fraction(all.iter().map(|shard| shard.held).sum::<f64>() / all.len().max(1) as f64),
             groups: groups.max_parallelism(),
             keyed: self.job.plan().normalize.is_some(),

@@ -12,14 +12,14 @@ use std::time::Duration;
 use rdkafka::client::ClientContext;
 use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::consumer::{BaseConsumer, Consumer, ConsumerContext, RebalanceProtocol};
-use rdkafka::error::{KafkaError, KafkaResult, RDKafkaErrorCode};
+use rdkafka::error::{KafkaError, KafkaResult};
 use rdkafka::topic_partition_list::TopicPartitionList;
 use rdkafka::types::RDKafkaRespErr;
 
 use crate::clock::{Clock, Millis};
 use crate::error::{Error, Kind};
 
-use super::errors::{explain, kind_of};
+use super::errors::{TOKENS, advice, kind_of_event, token_is_refused};
 
 /// One line per this time for the same trouble: an outage must not flood the log.
 const REPEAT_AFTER: Duration = Duration::from_secs(10);
@@ -59,22 +59,29 @@ impl ClientErrors {
 
     /// Takes note of an error: what cannot pass by itself is kept, the rest is logged now and then.
     pub fn record(&self, error: &KafkaError, reason: &str) {
-        match kind_of(error) {
-            // Metadata is late after a topic was made or moved; whether a topic exists is asked at start.
-            Kind::External if is_unknown_topic(error) => self.trouble(reason),
+        match kind_of_event(error, reason) {
             Kind::Transient | Kind::Bug | Kind::Data => self.trouble(reason),
             kind => {
-                let message = format!("{}: {}: {reason}", self.0.who, explain("Kafka refuses", error));
-                lock(&self.0.fatal).get_or_insert(Error::new(kind, message));
+                self.end(kind, format!("Kafka refuses: {reason}{}", advice(error, reason)));
             }
         }
     }
 
+    /// The first error that cannot pass by itself ends the job.
+    fn end(&self, kind: Kind, what: String) {
+        lock(&self.0.fatal).get_or_insert_with(|| Error::new(kind, what));
+    }
+
     /// Logs trouble that may pass, at most one line per [`REPEAT_AFTER`].
     pub fn trouble(&self, reason: &str) {
+        lock(&self.0.trouble).latest = Some(reason.to_owned());
+        self.say(reason);
+    }
+
+    /// Logs that something is tried again, at most one line per [`REPEAT_AFTER`]; its cause is known already.
+    pub fn say(&self, reason: &str) {
         let now = self.0.clock.now();
         let mut trouble = lock(&self.0.trouble);
-        trouble.latest = Some(reason.to_owned());
         let wait = i64::try_from(REPEAT_AFTER.as_millis()).unwrap_or(i64::MAX);
         if trouble.last_line.is_some_and(|last| now - last < wait) {
             trouble.suppressed += 1;
@@ -90,6 +97,12 @@ impl ClientErrors {
     /// The error that ends the job, if there is one.
     #[must_use]
     pub fn fatal(&self) -> Option<Error> {
+        self.refusal().map(|error| error.context(&self.0.who))
+    }
+
+    /// The same for a caller that says itself which client it is.
+    #[must_use]
+    pub fn refusal(&self) -> Option<Error> {
         lock(&self.0.fatal).clone()
     }
 
@@ -106,20 +119,16 @@ impl ClientErrors {
             RDKafkaLogLevel::Emerg | RDKafkaLogLevel::Alert | RDKafkaLogLevel::Critical => {
                 tracing::error!(client = %who, "librdkafka {facility}: {message}");
             }
+            _ if facility == TOKENS && token_is_refused(message) => {
+                let check = "check client id and secret in properties.sasl.jaas.config";
+                self.end(Kind::External, format!("no token to log in with: {message}; {check}"));
+            }
             // About settings, once, when the client is made.
             _ if facility == "CONFWARN" => tracing::warn!(client = %who, "librdkafka: {message}"),
             RDKafkaLogLevel::Error | RDKafkaLogLevel::Warning => self.trouble(message),
             _ => tracing::debug!(client = %who, "librdkafka {facility}: {message}"),
         }
     }
-}
-
-fn is_unknown_topic(error: &KafkaError) -> bool {
-    use RDKafkaErrorCode as Code;
-    matches!(
-        error.rdkafka_error_code(),
-        Some(Code::UnknownTopic | Code::UnknownTopicOrPartition | Code::UnknownPartition)
-    )
 }
 
 /// Something that the loop of a group member must answer.

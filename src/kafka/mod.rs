@@ -8,6 +8,7 @@
 mod batch;
 mod errors;
 mod events;
+mod library;
 mod murmur;
 mod policy;
 mod scan;
@@ -17,6 +18,7 @@ mod topics;
 pub use batch::{BatchConsumer, BatchProducer, MESSAGES_PER_READ, Message, Outgoing, Scratch};
 pub use errors::{explain, kind_of, kind_of_code};
 pub use events::{ClientErrors, GroupContext, GroupEvent};
+pub use library::Library;
 pub use murmur::partition_of;
 pub use policy::{cleanup_policy, committed_partitions};
 pub use scan::Scan;

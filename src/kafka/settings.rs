@@ -5,7 +5,7 @@ use rdkafka::client::ClientContext;
 use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::consumer::{BaseConsumer, ConsumerContext};
 
-use crate::error::Result;
+use crate::error::{Error, Kind, Result};
 use crate::plan::KafkaClient;
 
 use super::errors::explain;
@@ -213,9 +213,40 @@ pub(super) fn questions(client: &KafkaClient) -> ClientConfig {
 /// # Errors
 /// A setting that librdkafka refuses.
 pub fn admin(client: &KafkaClient, errors: ClientErrors) -> Result<Admin> {
+    check_files(client)?;
     questions(client)
         .create_with_context(AdminContext(errors))
         .map_err(|error| explain(&format!("connecting to {}", client.bootstrap_servers), &error))
+}
+
+/// Settings that name a file, with the name that Kafka's Java client has for it.
+const FILES: &[(&str, &str)] = &[
+    ("ssl.ca.location", "ssl.truststore.location"),
+    ("ssl.certificate.location", "ssl.keystore.location"),
+    ("ssl.key.location", "ssl.keystore.location"),
+    ("ssl.keystore.location", "ssl.keystore.location"),
+    ("ssl.crl.location", "ssl.crl.location"),
+    ("https.ca.location", "https.ca.location"),
+];
+
+/// A value in place of a file: librdkafka looks in the usual places.
+const PROBE: &str = "probe";
+
+/// Says which file cannot be read, and why: OpenSSL's messages name neither.
+fn check_files(client: &KafkaClient) -> Result<()> {
+    for (name, value) in &client.settings {
+        let Some((_, java)) = FILES.iter().find(|(own, _)| own == name) else { continue };
+        let path = value.expose();
+        if path != PROBE
+            && let Err(error) = std::fs::File::open(path)
+        {
+            return Err(Error::new(
+                Kind::Definition,
+                format!("properties.{java}: {path} cannot be read: {error}"),
+            ));
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

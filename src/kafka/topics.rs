@@ -48,14 +48,14 @@ pub fn wait_for<T>(
             Ok(answer) => return Ok(answer),
             Err(error) => error,
         };
-        if let Some(fatal) = errors.fatal() {
-            return Err(fatal);
+        if let Some(refusal) = errors.refusal() {
+            return Err(refusal);
         }
         if error.kind() != Kind::Transient || !go_on() {
             return Err(error);
         }
         let cause = errors.latest().unwrap_or_default();
-        errors.trouble(&if cause.is_empty() { error.to_string() } else { format!("{error} ({cause})") });
+        errors.say(&if cause.is_empty() { error.to_string() } else { format!("{error} ({cause})") });
         clock.sleep_blocking(ASK_AGAIN);
     }
 }

@@ -36,6 +36,17 @@ impl fmt::Display for Secret {
 pub enum DimensionConnector {
     /// `connector: mysql` (or `jdbc` with a `jdbc:mysql:` url).
     Mysql(MysqlTable),
+    /// `connector: sqlite`.
+    Sqlite(SqliteTable),
+}
+
+/// A table of a SQLite file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SqliteTable {
+    /// Path of the file; a relative one counts from the working directory of the process.
+    pub path: String,
+    /// Table or view.
+    pub table: String,
 }
 
 impl DimensionConnector {
@@ -44,6 +55,7 @@ impl DimensionConnector {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Mysql(_) => "mysql",
+            Self::Sqlite(_) => "sqlite",
         }
     }
 }

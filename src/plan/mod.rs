@@ -20,7 +20,7 @@ mod sources;
 mod sql;
 
 pub use compile::{compile, compile_with_sql};
-pub use dimension::{DimensionConnector, MysqlTable, Secret};
+pub use dimension::{DimensionConnector, MysqlTable, Secret, SqliteTable};
 pub use joined::{JoinedLayout, JoinedRow, PackedRow, PlainRow};
 pub use lookups::{CachePlan, Comparison, DimensionColumn, JoinKind, KeyPart, KeySource, LookupPlan};
 pub use sinks::{Encoding, KafkaSink, MysqlSink, SinkConnector, SinkPlan};

@@ -9,7 +9,7 @@ use std::time::Duration;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 
 use crate::clock::{Clock, Millis};
-use crate::db::{Access, Databases, DimensionSpec, MysqlDimension, wait_for};
+use crate::db::{Access, Databases, Dimension, DimensionSpec, wait_for};
 use crate::error::{Error, Kind, Result};
 use crate::keygroup::KeyGroups;
 use crate::model::{PartitionTable, ShardId};
@@ -184,7 +184,7 @@ impl Job {
         self.supervise(threads, &abort)
     }
 
-    fn open_dimensions(&self, databases: &Databases) -> Result<Arc<[MysqlDimension]>> {
+    fn open_dimensions(&self, databases: &Databases) -> Result<Arc<[Dimension]>> {
         let Environment { clock, runtime, shutdown, .. } = &self.environment;
         let go_on = || !shutdown.is_requested();
         let mut dimensions = Vec::with_capacity(self.plan.lookups.len());
@@ -193,7 +193,7 @@ impl Job {
             let mut access = Access::new(databases.clone(), clock.clone(), &self.plan.options.time_zone);
             let statements = Arc::clone(&self.statements);
             access.observer = Arc::new(move |report| statements.observe(at, report));
-            let open = async || MysqlDimension::open(&spec, access.clone()).await;
+            let open = async || Dimension::open(&spec, access.clone()).await;
             let dimension = runtime.block_on(wait_for(clock, &go_on, open))?;
             dimension.notes().iter().for_each(|note| tracing::warn!("{note}"));
             dimensions.push(dimension);
@@ -229,7 +229,7 @@ impl Job {
         &self,
         ends: &Queues,
         queues: &[Queues],
-        dimensions: &Arc<[MysqlDimension]>,
+        dimensions: &Arc<[Dimension]>,
         abort: &Arc<AtomicBool>,
     ) -> Lines {
         let lookups = Lookups {

@@ -7,7 +7,7 @@ use crossbeam_channel::{Sender, TrySendError};
 use tokio::runtime::Handle;
 
 use crate::clock::Clock;
-use crate::db::MysqlDimension;
+use crate::db::Dimension;
 use crate::model::ShardId;
 use crate::pipeline::{LookupAnswer, LookupQuery};
 
@@ -20,7 +20,7 @@ const FULL_WAIT: Duration = Duration::from_millis(1);
 /// Runs the queries of one shard. Their number at a time is bounded by the worker that asks, and
 /// the statements of all shards by the connections of the database.
 pub(super) struct Lookups {
-    pub dimensions: Arc<[MysqlDimension]>,
+    pub dimensions: Arc<[Dimension]>,
     pub runtime: Handle,
     pub reply: Sender<Control>,
     pub clock: Clock,

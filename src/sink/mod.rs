@@ -106,6 +106,8 @@ pub enum Sink {
     Print {
         /// `standard-error`.
         standard_error: bool,
+        /// Bytes that stand before each row: `print-identifier`.
+        prefix: usize,
     },
     /// Nowhere.
     Blackhole,
@@ -123,8 +125,9 @@ impl Sink {
     /// A system that refuses, or has no such topic or table.
     pub fn open(plan: &Plan, environment: &Environment) -> Result<Self> {
         match &plan.sink.connector {
-            SinkConnector::Print { standard_error, .. } => {
-                Ok(Self::Print { standard_error: *standard_error })
+            SinkConnector::Print { standard_error, identifier } => {
+                let prefix = if identifier.is_empty() { 0 } else { identifier.len() + "> ".len() };
+                Ok(Self::Print { standard_error: *standard_error, prefix })
             }
             SinkConnector::Blackhole => Ok(Self::Blackhole),
             SinkConnector::UpsertKafka(kafka) => {
@@ -142,8 +145,8 @@ impl Sink {
     /// A shard that the environment did not announce (a bug).
     pub fn writer(&self, shard: ShardId, environment: &Environment) -> Result<Box<dyn Writer>> {
         Ok(match self {
-            Self::Print { standard_error } => {
-                Box::new(print::Print::new(*standard_error, shard, environment.acks.clone()))
+            Self::Print { standard_error, prefix } => {
+                Box::new(print::Print::new(*standard_error, *prefix, shard, environment.acks.clone()))
             }
             Self::Blackhole => Box::new(blackhole::Blackhole::new(shard, environment.acks.clone())),
             Self::Kafka(sink) => sink.writer(shard, environment)?,

@@ -149,6 +149,8 @@ metrics! {
             "Partitions owned by this replica";
         SOURCE_PAUSED Gauge "boolean" "lookaside_source_backpressured" [SOURCE]
             "1 while the source waits because a shard's queue is full";
+        SOURCE_BACKPRESSURE Counter "seconds" "lookaside_source_backpressured_seconds_total" [SOURCE]
+            "Time that the source read nothing because a shard's queue was full";
         SOURCE_PROGRESS Gauge "seconds" "lookaside_source_last_progress_timestamp_seconds" [SOURCE]
             "When the source's thread last went round its loop; /livez fails when that is too long ago";
         REBALANCES Counter "rebalances" "lookaside_rebalances_total" [REBALANCE]
@@ -159,6 +161,8 @@ metrics! {
             "Records handed to the shard: compare shards to see skew";
         SHARD_SKEW Gauge "ratio" "lookaside_shard_skew_ratio" []
             "Records of the busiest shard over the mean of all shards, in the last minute or so; 1 is even";
+        KEY_GROUP_SKEW Gauge "ratio" "lookaside_key_group_skew_ratio" []
+            "Records of the busiest key group over the mean of all key groups, in the last minute or so; 1 is even";
         SHARD_QUEUE Gauge "batches" "lookaside_shard_queue_batches" [SHARD]
             "Batches waiting in the shard's queue";
         SHARD_QUEUE_CAPACITY Gauge "batches" "lookaside_shard_queue_capacity_batches" [SHARD]
@@ -171,6 +175,10 @@ metrics! {
             "Key groups owned by the shard";
         SHARD_BUSY Counter "seconds" "lookaside_shard_busy_seconds_total" [SHARD]
             "Time the shard spent computing";
+        SHARD_HELD Counter "seconds" "lookaside_shard_waiting_lookup_seconds_total" [SHARD]
+            "Time the shard took no records because rows before them waited for lookups";
+        SHARD_SINK Counter "seconds" "lookaside_shard_waiting_sink_seconds_total" [SHARD]
+            "Time the shard waited for the sink to take rows";
         SHARD_PROGRESS Gauge "seconds" "lookaside_shard_last_progress_timestamp_seconds" [SHARD]
             "When the shard's thread last went round its loop; /livez fails when that is too long ago";
     }

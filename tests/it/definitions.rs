@@ -69,6 +69,23 @@ fn every_fault_is_reported_with_its_place_and_what_to_do() {
 }
 
 #[test]
+fn a_table_in_a_file_is_explained_by_its_path() {
+    let (plan, sql) = plan(
+        "name: file
+tables:
+  orders: {connector: upsert-kafka, topic: t, properties.bootstrap.servers: h, key.format: json, value.format: json, columns: [id INT, PRIMARY KEY (id) NOT ENFORCED]}
+  users: {connector: sqlite, url: 'sqlite:/data/shop.db', table-name: t, columns: [id INT, name STRING], lookup.enable_hash: true, lookup.cache: PARTIAL, lookup.partial-cache.max-rows: 5}
+  out: {connector: print}
+pipeline: {from: orders, lookup: [{table: users, condition: users.id = orders.id}], select: [orders.id, users.name], into: out}
+",
+    );
+    let capacities = explain::Capacities { default_parallelism: 2, channels: Vec::new() };
+    let explained = explain::explain(&plan, &sql, &capacities).to_text();
+    assert!(explained.contains("sqlite /data/shop.db table t"), "{explained}");
+    assert!(explained.contains("the shard that owns the key group of (id)"), "{explained}");
+}
+
+#[test]
 fn faults_have_a_form_for_machines() {
     let faults = faults(Path::new("tests/definitions/options.yaml"));
     let fault = faults.iter().find(|fault| fault.what.contains("lookup.cachee")).unwrap().to_json();

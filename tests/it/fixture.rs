@@ -57,7 +57,7 @@ pub fn snapshot(name: &str, lookups: usize, shards: usize, partitions: usize) ->
             "alias": format!("{name}{number}"), "table": name, "connector": "mysql", "join": "inner",
             "cache": "hashed", "rows_per_second": 123_456.7, "hit_rate": 0.987, "hits": 12_345_678_901_u64,
             "negative_hits": 12_345_u64, "coalesced": 123_456_u64, "misses": 1_234_567_u64, "no_key": 12_u64,
-            "entries": 99_999_u64, "capacity": 100_000_u64, "statements": 123_456_u64,
+            "entries": 99_999_u64, "capacity": 100_000_u64, "expired": 12_u64, "evicted": 12_345_u64, "statements": 123_456_u64,
             "statements_per_second": 12.3, "keys_per_statement": 480.2, "errors": 3_u64, "p50": 0.0007,
             "p99": 0.0123, "chart": gaps,
         })).collect::<Vec<_>>(),

@@ -149,6 +149,79 @@ fn a_live_case_into_a_topic() {
     passes(&world.write("case.yaml", &steps));
 }
 
+/// Tables in a SQLite file beside the case: a composite key with a constant, several rows per key, a residual condition.
+#[test]
+fn a_live_case_with_tables_in_a_file() {
+    let world = World::new("live-file");
+    let file = world.folder.path().join("shop.db");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("runtime");
+    runtime.block_on(async {
+        let options = sqlx::sqlite::SqliteConnectOptions::new().filename(&file).create_if_missing(true);
+        let mut connection = sqlx::ConnectOptions::connect(&options).await.expect("file");
+        let tables = "CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT, since DATETIME);
+             CREATE TABLE offers (shop TEXT COLLATE NOCASE, user_id INT, nr INT, price DECIMAL(8,2), PRIMARY KEY (shop, user_id, nr));
+             CREATE TABLE notes (since DATETIME, note TEXT)";
+        sqlx::Executor::execute(&mut connection, tables).await.expect("tables");
+    });
+    let (source, kafka, file) = (&world.source, stack::kafka(), file.display());
+    let case = format!(
+        "name: {source}
+tables:
+  src:
+    connector: upsert-kafka
+    topic: {source}
+    properties.bootstrap.servers: {kafka}
+    key.format: json
+    value.format: json
+    columns: [id INT NOT NULL, user_id INT, amount INT, PRIMARY KEY (id) NOT ENFORCED]
+  users: {{connector: sqlite, url: 'sqlite:{file}', table-name: users, columns: [id INT, name STRING, since TIMESTAMP(3), PRIMARY KEY (id) NOT ENFORCED], lookup.enable_hash: true, lookup.cache: PARTIAL, lookup.partial-cache.max-rows: 10}}
+  offers: {{connector: sqlite, url: 'sqlite:{file}', table-name: offers, columns: [shop STRING, user_id INT, nr INT, 'price DECIMAL(8, 2)', 'PRIMARY KEY (shop, user_id, nr) NOT ENFORCED']}}
+  notes: {{connector: sqlite, url: 'sqlite:{file}', table-name: notes, columns: [since TIMESTAMP(3), note STRING]}}
+  out: {{connector: print}}
+pipeline:
+  from: src
+  lookup:
+  - {{table: users, as: u, condition: u.id = src.user_id}}
+  - {{table: offers, as: o, type: left, condition: o.shop = 'MAIN' AND o.user_id = src.user_id AND o.price <= src.amount}}
+  - {{table: notes, as: n, type: left, condition: n.since = u.since}}
+  select: [src.id, u.name, o.nr, o.price, n.note]
+  into: out
+options: {{commit.interval: 200 ms}}
+steps:
+- users: {{upsert: [{{id: 1, name: alice, since: '2024-01-02 03:04:05'}}, {{id: 2, name: bob}}]}}
+- offers:
+    upsert:
+    - {{shop: main, user_id: 1, nr: 2, price: '2.50'}}
+    - {{shop: Main, user_id: 1, nr: 1, price: '0.10'}}
+    - {{shop: main, user_id: 1, nr: 3, price: '9'}}
+    - {{shop: other, user_id: 1, nr: 9, price: '1'}}
+- notes: {{upsert: [{{since: '2024-01-02 03:04:05', note: then}}]}}
+- src:
+  - {{key: '{{\"id\":10}}', value: '{{\"id\":10,\"user_id\":1,\"amount\":5}}'}}
+  - {{key: '{{\"id\":20}}', value: '{{\"id\":20,\"user_id\":2,\"amount\":5}}'}}
+  - {{key: '{{\"id\":30}}', value: '{{\"id\":30,\"user_id\":null,\"amount\":5}}'}}
+  - {{key: '{{\"id\":40}}', value: '{{\"id\":40,\"user_id\":3,\"amount\":5}}'}}
+- expect:
+  - +I[10, alice, 1, 0.10, then]
+  - +I[10, alice, 2, 2.50, then]
+  - +I[20, bob, null, null, null]
+- offers: {{upsert: [{{shop: main, user_id: 1, nr: 2, price: '3'}}], delete: [{{shop: main, nr: 1}}]}}
+- notes: {{delete: [{{note: then}}]}}
+- src:
+  - {{key: '{{\"id\":10}}', value: '{{\"id\":10,\"user_id\":1,\"amount\":6}}'}}
+- expect:
+  - -U[10, alice, 1, 0.10, then]
+  - -U[10, alice, 2, 2.50, then]
+  - +U[10, alice, 2, 3.00, null]
+- src:
+  - {{key: '{{\"id\":10}}', value: null}}
+- expect:
+  - -D[10, alice, 2, 3.00, null]
+"
+    );
+    passes(&world.write("case.yaml", &case));
+}
+
 #[test]
 fn a_live_case_that_is_not_met_ends_with_1_and_a_diff() {
     let world = World::new("live-wrong");

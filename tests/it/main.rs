@@ -26,8 +26,12 @@ mod topic;
 mod database;
 /// The program as a process.
 mod replica;
+/// Keys and rows of dimension tables, asked for in every way.
+mod lookup_keys;
 /// A TCP proxy in front of a real server.
 mod proxy;
+/// Listeners of the broker with logins and TLS.
+mod security;
 /// A headless Chromium.
 mod browser;
 /// A job that only exists in what the page is told of it.
@@ -56,7 +60,13 @@ mod live_cases;
 
 /// The examples of the repository, started for real.
 mod examples;
+/// The demo, which needs nothing.
+mod demo;
 
+/// The image of the Dockerfile.
+mod image;
+/// The example with everything around it, `compose.yaml`.
+mod compose;
 /// A live scrape against the list of metrics, and the list against its document.
 mod metrics;
 /// Alerts and dashboard against the list of metrics, and each alert when it fires.
@@ -95,6 +105,10 @@ mod kafka_source;
 /// The upsert-kafka sink on the real broker: placement, acknowledgements, refusals.
 mod kafka_sink;
 
+/// Logins and TLS on the real broker.
+mod kafka_security;
+/// Compressed batches on the real broker.
+mod kafka_codecs;
 /// Hashed against unhashed lookups, as the document says.
 mod hashed_lookups;
 
@@ -112,3 +126,10 @@ mod mysql_sink;
 
 /// The Helm chart through the real Helm, and its definitions through the program.
 mod chart;
+
+/// Batched lookups in a SQLite file: the answer of a batch is that of plain selects.
+mod sqlite_lookup;
+/// Values of a SQLite file, read as the declared types.
+mod sqlite_values;
+/// A file that is missing, locked, replaced or not as declared.
+mod sqlite_faults;

@@ -4,10 +4,10 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use lookaside::clock::Clock;
-use lookaside::db::{Access, Databases, DimensionSpec, MysqlDimension, StatementReport};
+use lookaside::db::{Access, Databases, Dimension, DimensionSpec, StatementReport};
 use lookaside::error::{Error, Kind};
 use lookaside::model::{Datum, RowLayout, Type};
-use lookaside::plan::{DimensionColumn, Secret};
+use lookaside::plan::{DimensionColumn, DimensionConnector, MysqlTable, Secret};
 
 use crate::mysql_lookup::Bed;
 use crate::proxy::Proxy;
@@ -30,16 +30,24 @@ fn spec(bed: &Bed) -> DimensionSpec {
     let column = |name: &str, ty: Type| DimensionColumn { name: name.to_owned(), ty: ty.nullable() };
     DimensionSpec {
         table: "customers".to_owned(),
-        source: bed.table("t"),
+        source: DimensionConnector::Mysql(bed.table("t")),
         key: vec![column("id", Type::Int)],
         columns: vec![column("customer_name", Type::STRING)],
         max_retries: 3,
     }
 }
 
+/// The table's server.
+fn server(spec: &mut DimensionSpec) -> &mut MysqlTable {
+    match &mut spec.source {
+        DimensionConnector::Mysql(table) => table,
+        DimensionConnector::Sqlite(_) => unreachable!("these tables are in MySQL"),
+    }
+}
+
 fn through(proxy: &Proxy, bed: &Bed) -> DimensionSpec {
     let mut spec = spec(bed);
-    spec.source.port = proxy.port();
+    server(&mut spec).port = proxy.port();
     spec
 }
 
@@ -49,8 +57,8 @@ fn key(id: i64) -> Box<[u8]> {
     key.into_boxed_slice()
 }
 
-fn open(bed: &Bed, spec: &DimensionSpec, clock: &Clock) -> Result<MysqlDimension, Error> {
-    bed.runtime.block_on(MysqlDimension::open(spec, Access::new(Databases::default(), clock.clone(), "UTC")))
+fn open(bed: &Bed, spec: &DimensionSpec, clock: &Clock) -> Result<Dimension, Error> {
+    bed.runtime.block_on(Dimension::open(spec, Access::new(Databases::default(), clock.clone(), "UTC")))
 }
 
 fn refused(bed: &Bed, spec: &DimensionSpec) -> Error {
@@ -69,13 +77,13 @@ fn assert_says(error: &Error, kind: Kind, parts: &[&str]) {
 fn a_wrong_password_is_external_and_never_shown() {
     let bed = bed("password");
     let mut wrong = spec(&bed);
-    wrong.source.username = Some("nobody".to_owned());
-    wrong.source.password = Some(Secret::new(CANARY));
+    server(&mut wrong).username = Some("nobody".to_owned());
+    server(&mut wrong).password = Some(Secret::new(CANARY));
     let error = refused(&bed, &wrong);
     assert_says(&error, Kind::External, &["table customers", "'nobody'", "`username` and `password`"]);
     assert!(!format!("{wrong:?}").contains(CANARY));
     let databases = Databases::default();
-    let connections = databases.get(&wrong.source);
+    let connections = databases.mysql.get(server(&mut wrong));
     assert!(!format!("{databases:?} {connections:?}").contains(CANARY));
 }
 
@@ -108,14 +116,14 @@ fn no_log_line_shows_the_password() {
     let proxy = Proxy::new(&stack::mysql());
     tracing::subscriber::with_default(subscriber, || {
         let mut right = through(&proxy, &bed);
-        right.source.username = Some("canary".to_owned());
-        right.source.password = Some(Secret::new(CANARY));
+        server(&mut right).username = Some("canary".to_owned());
+        server(&mut right).password = Some(Secret::new(CANARY));
         let dimension = open(&bed, &right, &Clock::manual(0)).unwrap();
         assert_eq!(bed.runtime.block_on(dimension.fetch(&[key(1)])).unwrap()[0].len(), 1);
         proxy.refuse();
         std::thread::sleep(Duration::from_millis(50));
         bed.runtime.block_on(dimension.fetch(&[key(1)])).unwrap_err();
-        right.source.password = Some(Secret::new(format!("{CANARY}!")));
+        server(&mut right).password = Some(Secret::new(format!("{CANARY}!")));
         refused(&bed, &right);
     });
     let log = String::from_utf8_lossy(&log.0.lock().unwrap()).into_owned();
@@ -129,7 +137,7 @@ fn a_missing_privilege_is_found_at_start() {
     bed.database.run("CREATE USER IF NOT EXISTS reader_of_id");
     bed.database.run(&format!("GRANT SELECT (id) ON {}.t TO reader_of_id", bed.database.name));
     let mut reader = spec(&bed);
-    reader.source.username = Some("reader_of_id".to_owned());
+    server(&mut reader).username = Some("reader_of_id".to_owned());
     assert_says(&refused(&bed, &reader), Kind::External, &["table customers", "no column `customer_name`"]);
     bed.database.run(&format!("GRANT INSERT (customer_name) ON {}.t TO reader_of_id", bed.database.name));
     assert_says(
@@ -153,7 +161,7 @@ fn a_column_wider_than_declared_is_noted() {
 fn what_is_missing_is_named_with_the_nearest_name() {
     let bed = bed("missing");
     let mut database = spec(&bed);
-    database.source.database = "no_such_database_here".to_owned();
+    server(&mut database).database = "no_such_database_here".to_owned();
     assert_says(
         &refused(&bed, &database),
         Kind::External,
@@ -162,7 +170,7 @@ fn what_is_missing_is_named_with_the_nearest_name() {
 
     bed.database.run("CREATE TABLE customers_of_shop (id INT)");
     let mut table = spec(&bed);
-    table.source.table = "customer_of_shop".to_owned();
+    server(&mut table).table = "customer_of_shop".to_owned();
     assert_says(
         &refused(&bed, &table),
         Kind::External,
@@ -195,7 +203,7 @@ fn an_unreachable_server_is_waited_for() {
 
     proxy.stall();
     let mut patient = through(&proxy, &bed);
-    patient.source.connect_timeout = Duration::from_millis(300);
+    server(&mut patient).connect_timeout = Duration::from_millis(300);
     let started = Instant::now();
     assert_says(&refused(&bed, &patient), Kind::Transient, &["no answer within 300ms"]);
     assert!(started.elapsed() < Duration::from_secs(5));
@@ -223,7 +231,7 @@ fn exactly_max_retries_on_fresh_connections_with_growing_pauses() {
         let clock = Clock::manual(0);
         let mut spec = through(&proxy, &bed);
         spec.max_retries = max_retries;
-        spec.source.password = Some(Secret::new(""));
+        server(&mut spec).password = Some(Secret::new(""));
         let dimension = open(&bed, &spec, &clock).unwrap();
         let before = proxy.accepted();
         proxy.refuse();
@@ -253,7 +261,7 @@ fn a_lookup_that_fails_twice_answers_late() {
     let mut access = Access::new(Databases::default(), clock.clone(), "UTC");
     let heard = Arc::clone(&reports);
     access.observer = Arc::new(move |report: StatementReport| heard.lock().unwrap().push(report));
-    let dimension = bed.runtime.block_on(MysqlDimension::open(&through(&proxy, &bed), access)).unwrap();
+    let dimension = bed.runtime.block_on(Dimension::open(&through(&proxy, &bed), access)).unwrap();
     proxy.refuse_next(1);
     std::thread::sleep(Duration::from_millis(50));
     let rows = bed.runtime.block_on(dimension.fetch(&[key(1), key(9), key(2)])).unwrap();
@@ -284,7 +292,7 @@ fn a_server_that_falls_silent_is_given_up_in_time() {
     access.statement_timeout = Duration::from_millis(300);
     let mut spec = spec(&bed);
     spec.max_retries = 1;
-    let dimension = bed.runtime.block_on(MysqlDimension::open(&spec, access)).unwrap();
+    let dimension = bed.runtime.block_on(Dimension::open(&spec, access)).unwrap();
     bed.database.run("RENAME TABLE t TO hidden");
     bed.database
         .run("CREATE VIEW t AS SELECT id, customer_name, SLEEP(3) AS amount FROM hidden WHERE SLEEP(3) = 0");
@@ -335,7 +343,7 @@ fn a_batch_larger_than_a_packet_is_split() {
     let mut access = Access::new(Databases::default(), Clock::manual(0), "UTC");
     let heard = Arc::clone(&reports);
     access.observer = Arc::new(move |report: StatementReport| heard.lock().unwrap().push(report.keys));
-    let dimension = bed.runtime.block_on(MysqlDimension::open(&by_name, access)).unwrap();
+    let dimension = bed.runtime.block_on(Dimension::open(&by_name, access)).unwrap();
     let layout = RowLayout::new([&Type::STRING.nullable()]);
     let keys: Vec<Box<[u8]>> = (0..3000)
         .map(|i| {

@@ -5,15 +5,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lookaside::clock::Clock;
-use lookaside::db::{Access, Databases, DimensionSpec, MysqlDimension};
+use lookaside::db::{Access, Databases, Dimension, DimensionSpec};
 use lookaside::error::Error;
-use lookaside::model::{Datum, Decimal, RowLayout, Timestamp, Type, Value};
-use lookaside::plan::{DimensionColumn, MysqlTable};
+use lookaside::model::{Decimal, Timestamp, Type, Value};
+use lookaside::plan::{DimensionConnector, MysqlTable};
 use sqlx::mysql::{MySqlConnectOptions, MySqlConnection};
 use sqlx::{AssertSqlSafe, ConnectOptions, Row};
 use tokio::runtime::Runtime;
 
 use crate::database::Database;
+use crate::lookup_keys::{ID, Random, compare, declared, ids, nasty_texts, packed, packed_row};
 use crate::stack;
 
 /// A database with one table `t`, and a runtime to ask it.
@@ -48,19 +49,19 @@ impl Bed {
     fn spec(&self, key: &[(&str, Type)], columns: &[(&str, Type)]) -> DimensionSpec {
         DimensionSpec {
             table: "dim".to_owned(),
-            source: self.table("t"),
+            source: DimensionConnector::Mysql(self.table("t")),
             key: declared(key),
             columns: declared(columns),
             max_retries: 3,
         }
     }
 
-    fn open(&self, key: &[(&str, Type)], columns: &[(&str, Type)]) -> Result<MysqlDimension, Error> {
+    fn open(&self, key: &[(&str, Type)], columns: &[(&str, Type)]) -> Result<Dimension, Error> {
         self.open_spec(&self.spec(key, columns))
     }
 
-    fn open_spec(&self, spec: &DimensionSpec) -> Result<MysqlDimension, Error> {
-        self.runtime.block_on(MysqlDimension::open(spec, access()))
+    fn open_spec(&self, spec: &DimensionSpec) -> Result<Dimension, Error> {
+        self.runtime.block_on(Dimension::open(spec, access()))
     }
 
     /// One plain select per key: ids in order; a key that cannot be compared (1267) has none.
@@ -100,80 +101,6 @@ pub fn server() -> (String, u16) {
 
 fn access() -> Access {
     Access::new(Databases::default(), Clock::manual(0), "UTC")
-}
-
-fn declared(columns: &[(&str, Type)]) -> Vec<DimensionColumn> {
-    let column =
-        |(name, ty): &(&str, Type)| DimensionColumn { name: (*name).to_owned(), ty: ty.clone().nullable() };
-    columns.iter().map(column).collect()
-}
-
-fn layout(columns: &[(&str, Type)]) -> RowLayout {
-    RowLayout::new(declared(columns).iter().map(|column| &column.ty))
-}
-
-/// A key of one part.
-fn packed(ty: &Type, value: &Value) -> Box<[u8]> {
-    packed_row(&[("k", ty.clone())], std::slice::from_ref(value))
-}
-
-fn packed_row(columns: &[(&str, Type)], values: &[Value]) -> Box<[u8]> {
-    let mut out = Vec::new();
-    let data: Vec<Datum<'_>> = values.iter().map(borrowed).collect();
-    layout(columns).pack(&data, &mut out);
-    out.into_boxed_slice()
-}
-
-fn borrowed(value: &Value) -> Datum<'_> {
-    match value {
-        Value::Null => Datum::Null,
-        Value::Bool(v) => Datum::Bool(*v),
-        Value::Int(v) => Datum::Int(*v),
-        Value::Decimal(v) => Datum::Decimal(*v),
-        Value::Str(v) => Datum::Str(v),
-        Value::Bytes(v) => Datum::Bytes(v),
-        Value::Date(v) => Datum::Date(*v),
-        Value::Time(v) => Datum::Time(*v),
-        Value::Timestamp(v) => Datum::Timestamp(*v),
-        other => panic!("{other:?} is no key"),
-    }
-}
-
-const ID: [(&str, Type); 1] = [("id", Type::BigInt)];
-
-fn ids(rows: &[Arc<[u8]>]) -> Vec<i64> {
-    let id = |row: &Arc<[u8]>| match layout(&ID).get(row, 0) {
-        Datum::Int(id) => id,
-        other => panic!("{other:?}"),
-    };
-    rows.iter().map(id).collect()
-}
-
-/// Fetches all keys at once, each key alone, and all keys twice over; every way gives `expected`.
-fn compare(bed: &Bed, dimension: &MysqlDimension, keys: &[Box<[u8]>], expected: &[(String, Vec<i64>)]) {
-    let fetch = |keys: &[Box<[u8]>]| bed.runtime.block_on(dimension.fetch(keys)).unwrap();
-    let together = fetch(keys);
-    let twice: Vec<Box<[u8]>> = keys.iter().chain(keys.iter().rev()).cloned().collect();
-    let twice = fetch(&twice);
-    for (i, (label, plain)) in expected.iter().enumerate() {
-        assert_eq!(ids(&together[i]), *plain, "{label}, in a batch");
-        assert_eq!(ids(&fetch(&keys[i..=i])[0]), *plain, "{label}, alone");
-        assert_eq!(ids(&twice[i]), *plain, "{label}, first of two");
-        assert_eq!(ids(&twice[2 * keys.len() - 1 - i]), *plain, "{label}, second of two");
-    }
-}
-
-/// Texts that collations, character sets and JSON treat in their own ways.
-fn nasty_texts() -> Vec<String> {
-    let words = "a A á Á abc ABC äbc ss ß SS ẞ straße STRASSE strasse ? ?? é 日本 日本語 😀 😁 \u{fffd} € \u{81} \u{80} \
-         a\"b a\\b a'b a`b a\u{0}b \u{0} \u{1f} a\u{200b}b ab \u{ad}ab æ ae Œ oe ij ĳ ﬁ fi İ i ı I Ω ω 张 張 % _ \
-         1 01 1.0 1e0 true null NULL [1] {\"a\":1} \\u0041 e\u{301}";
-    let mut texts: Vec<String> = words.split(' ').map(str::to_owned).collect();
-    texts.extend(["", " ", "  ", "abc ", "abc  ", " abc", "naïve €", "a\nb", "a\tb"].map(str::to_owned));
-    texts.push("x".repeat(200));
-    texts.push(format!("abc{}", " ".repeat(300)));
-    texts.push("x".repeat(5000));
-    texts
 }
 
 fn text_table(column: &str) -> Vec<String> {
@@ -225,7 +152,7 @@ fn text_keys_match_as_the_collation_says() {
         let label = |text: &String| format!("{column}: {:?}", text.chars().take(12).collect::<String>());
         let expected: Vec<_> =
             texts.iter().map(|text| (label(text), bed.plain("k = ?", Some(text)))).collect();
-        compare(&bed, &dimension, &keys, &expected);
+        compare(&bed.runtime, &dimension, &keys, &expected);
         checked += 1;
     }
     assert!(10 <= checked, "{checked} collations");
@@ -244,7 +171,7 @@ fn check_keys(bed: &Bed, ty: &Type, keys: &[(Value, &str)]) {
     let packed: Vec<_> = keys.iter().map(|(value, _)| packed(ty, value)).collect();
     let expected: Vec<_> =
         keys.iter().map(|(_, sql)| ((*sql).to_owned(), bed.plain(&format!("k = {sql}"), None))).collect();
-    compare(bed, &dimension, &packed, &expected);
+    compare(&bed.runtime, &dimension, &packed, &expected);
     let matched = expected.iter().filter(|(_, ids)| !ids.is_empty()).count();
     assert!(
         0 < matched && matched < keys.len(),
@@ -493,14 +420,14 @@ fn composite_keys_use_the_index_and_keep_the_order_of_the_primary_key() {
         .collect();
     assert_eq!(expected[0].1.len(), expected[1].1.len());
     assert!(1 < expected[0].1.len() && expected[4].1.is_empty());
-    compare(&bed, &dimension, &keys, &expected);
+    compare(&bed.runtime, &dimension, &keys, &expected);
 
     let plan = explain(&bed, &dimension, "[[1,\"c1\"],[2,\"c2\"]]");
     assert!(plan.contains(&"by_code".to_owned()), "{plan:?}");
 }
 
 /// Every text of the plan of the dimension's statement.
-fn explain(bed: &Bed, dimension: &MysqlDimension, keys: &str) -> Vec<String> {
+fn explain(bed: &Bed, dimension: &Dimension, keys: &str) -> Vec<String> {
     bed.runtime.block_on(async {
         let mut connection = bed.connect().await;
         let sql = format!("EXPLAIN {}", dimension.statement());
@@ -544,24 +471,6 @@ fn the_index_is_used_whatever_the_type_and_character_set() {
     }
 }
 
-/// Numbers that are the same in every run.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 % bound as u64).unwrap()
-    }
-
-    /// Up to four characters that collations and JSON have opinions about.
-    fn text(&mut self) -> String {
-        let alphabet: Vec<char> = "aAáäbBsSßẞeéE\u{301} \t\"\\'?日😀\u{ad}\u{200b}iIıİ%".chars().collect();
-        (0..self.below(5)).map(|_| alphabet[self.below(alphabet.len())]).collect()
-    }
-}
-
 #[test]
 fn random_composite_keys_match_as_plain_selects_do() {
     let bed = Bed::new("random_keys", &[]);
@@ -581,7 +490,7 @@ fn random_composite_keys_match_as_plain_selects_do() {
         }
         let key = [("n", Type::Int), ("k", Type::STRING)];
         let mut spec = bed.spec(&key, &ID);
-        spec.source.table = format!("{}.t", bed.database.name);
+        spec.source = DimensionConnector::Mysql(bed.table(&format!("{}.t", bed.database.name)));
         let dimension = bed.open_spec(&spec).unwrap();
         let wanted: Vec<(usize, String)> = (0..100).map(|_| (random.below(4), random.text())).collect();
         let packed = |(n, text): &(usize, String)| {
@@ -595,6 +504,6 @@ fn random_composite_keys_match_as_plain_selects_do() {
         assert!(
             expected.iter().any(|(_, ids)| 1 < ids.len()) && expected.iter().any(|(_, ids)| ids.is_empty())
         );
-        compare(&bed, &dimension, &keys, &expected);
+        compare(&bed.runtime, &dimension, &keys, &expected);
     }
 }

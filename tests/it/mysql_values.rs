@@ -1,10 +1,10 @@
 //! Values of the real server, read as the declared types.
 
 use lookaside::clock::Clock;
-use lookaside::db::{Access, Databases, DimensionSpec, MysqlDimension};
+use lookaside::db::{Access, Databases, Dimension, DimensionSpec};
 use lookaside::error::{Error, Kind};
 use lookaside::model::{Decimal, RowLayout, Timestamp, Type, Value};
-use lookaside::plan::DimensionColumn;
+use lookaside::plan::{DimensionColumn, DimensionConnector};
 
 use crate::mysql_lookup::Bed;
 
@@ -16,7 +16,7 @@ fn read_in(bed: &Bed, declared: &Type, nullable: bool, zone: &str) -> Result<Val
     };
     let spec = DimensionSpec {
         table: "dim".to_owned(),
-        source: bed.table("t"),
+        source: DimensionConnector::Mysql(bed.table("t")),
         key: vec![column("id", &Type::Int)],
         columns: vec![column("c", declared)],
         max_retries: 0,
@@ -25,7 +25,7 @@ fn read_in(bed: &Bed, declared: &Type, nullable: bool, zone: &str) -> Result<Val
     let mut key = Vec::new();
     RowLayout::new([&Type::Int.nullable()]).pack(&[lookaside::model::Datum::Int(1)], &mut key);
     bed.runtime.block_on(async {
-        let dimension = MysqlDimension::open(&spec, access).await?;
+        let dimension = Dimension::open(&spec, access).await?;
         let rows = dimension.fetch(&[key.into_boxed_slice()]).await?;
         let layout = RowLayout::new([&declared.clone().nullable()]);
         Ok(Value::from(layout.get(&rows[0][0], 0)))

@@ -222,7 +222,7 @@ fn client() -> String {
     let mut names: Vec<&str> = property_names().collect();
     names.sort_unstable();
     let found = || names.iter().filter_map(|name| property(name));
-    let (mut same, mut translated) = (Vec::new(), Vec::new());
+    let (mut same, mut translated, mut security) = (Vec::new(), Vec::new(), Vec::new());
     let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
     for found in found() {
         let name = code(found.name);
@@ -230,7 +230,7 @@ fn client() -> String {
             Treatment::As(own) if own == found.name => same.push(name),
             Treatment::As(own) => translated.push(format!("{name} as {}", code(own))),
             Treatment::AsKibibytes(own) => translated.push(format!("{name} as {} (KiB)", code(own))),
-            Treatment::Jaas => translated.push(format!("{name} as `sasl.username` and `sasl.password`")),
+            Treatment::Security => security.push(name),
             Treatment::Noted(why) | Treatment::Refused(why) => {
                 let verb =
                     if matches!(found.treatment, Treatment::Noted(_)) { "does nothing" } else { "refused" };
@@ -245,8 +245,9 @@ fn client() -> String {
     let mut out = format!("Taken as they are: {}.\n\n", same.join(", "));
     write!(
         out,
-        "Translated: {}.\n\n| setting | what becomes of it | why |\n|---|---|---|\n",
-        translated.join(", ")
+        "Translated: {}.\n\nTranslated together, as Java's clients read them: {}.\n\n| setting | what becomes of it | why |\n|---|---|---|\n",
+        translated.join(", "),
+        security.join(", ")
     )
     .expect("text");
     for (why, names) in reasons {

@@ -5,9 +5,11 @@
 #   stack.sh run COMMAND…   start the servers, run COMMAND with their addresses in
 #                           LOOKASIDE_TEST_KAFKA and LOOKASIDE_TEST_MYSQL, stop them
 #
-# Where a container engine runs, the servers come from tests/stack/compose.yaml;
-# elsewhere Kafka's jars come from Maven Central and MariaDB from the system's
+# Kafka's jars come from Maven Central. Where a container engine runs, MySQL
+# comes from tests/stack/compose.yaml, elsewhere MariaDB from the system's
 # packages. What is missing and cannot be installed is named in one line.
+# LOOKASIDE_TEST_KAFKA_LOGS is the broker's data, LOOKASIDE_TEST_KAFKA_JARS its
+# program; security.sh explains LOOKASIDE_TEST_SECURITY.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -15,20 +17,8 @@ root=$(cd "$here/../.." && pwd)
 cache=${LOOKASIDE_STACK_CACHE:-$root/target/stack}
 data=
 
-say() { printf 'stack: %s\n' "$*" >&2; }
-die() { say "$*"; exit 1; }
-
-# Installs a Debian package that provides a command, where that is allowed.
-need() { # command package
-  command -v "$1" >/dev/null 2>&1 && return
-  [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1 ||
-    die "$1 is missing: install the package $2 (Debian: apt-get install $2)"
-  say "installing $2"
-  [ -n "${apt_updated:-}" ] || apt-get update -qq >&2
-  apt_updated=1
-  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$2" >&2 ||
-    die "$1 is missing and $2 could not be installed"
-}
+. "$here/need.sh"
+. "$here/security.sh"
 
 free_port() {
   python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
@@ -57,16 +47,20 @@ kafka_jars() {
 start_kafka() {
   kafka_jars
   kafka_port=${LOOKASIDE_STACK_KAFKA_PORT:-$(free_port)}
-  local controller uuid
-  controller=$(free_port)
+  local controller uuid security=$data/security sasl_ssl sasl_plaintext ssl
+  controller=$(free_port) sasl_ssl=$(free_port) sasl_plaintext=$(free_port) ssl=$(free_port)
   mkdir -p "$data/kafka"
+  make_certificates "$security"
+  local secure="SASL_SSL://127.0.0.1:$sasl_ssl,SASL_PLAINTEXT://127.0.0.1:$sasl_plaintext,SSL://127.0.0.1:$ssl"
+  tr , '\n' <<<"$secure" >"$security/listeners"
   cat >"$data/server.properties" <<CONF
 process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@localhost:$controller
-listeners=PLAINTEXT://127.0.0.1:$kafka_port,CONTROLLER://127.0.0.1:$controller
-advertised.listeners=PLAINTEXT://127.0.0.1:$kafka_port
+listeners=PLAINTEXT://127.0.0.1:$kafka_port,CONTROLLER://127.0.0.1:$controller,$secure
+advertised.listeners=PLAINTEXT://127.0.0.1:$kafka_port,$secure
 controller.listener.names=CONTROLLER
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SASL_SSL:SASL_SSL,SASL_PLAINTEXT:SASL_PLAINTEXT,SSL:SSL
 inter.broker.listener.name=PLAINTEXT
 log.dirs=$data/kafka
 offsets.topic.replication.factor=1
@@ -76,9 +70,12 @@ transaction.state.log.min.isr=1
 transaction.state.log.num.partitions=4
 group.initial.rebalance.delay.ms=0
 auto.create.topics.enable=false
+$(security_settings "$security")
 CONF
   uuid=$(java -cp "$cache/jars/*" kafka.tools.StorageTool random-uuid 2>/dev/null)
   java -cp "$cache/jars/*" kafka.tools.StorageTool format -t "$uuid" -c "$data/server.properties" \
+    --add-scram "SCRAM-SHA-256=[name=$kafka_user,password=$kafka_password]" \
+    --add-scram "SCRAM-SHA-512=[name=$kafka_user,password=$kafka_password]" \
     >"$data/format.log" 2>&1 || die "the Kafka broker could not format its storage: $(tail -n 3 "$data/format.log")"
   java -Xmx1g -Dorg.slf4j.simpleLogger.defaultLogLevel=warn -cp "$cache/jars/*" kafka.Kafka \
     "$data/server.properties" >"$data/kafka.log" 2>&1 &
@@ -137,11 +134,11 @@ stop() {
   [ -n "${compose:-}" ] && docker compose -p "$compose" -f "$here/compose.yaml" down -v >/dev/null 2>&1 || true
 }
 
-start_containers() {
+start_container() {
   compose=lookaside-test-$$
-  kafka_port=$(free_port) mysql_port=$(free_port)
-  export KAFKA_PORT=$kafka_port MYSQL_PORT=$mysql_port
-  docker compose -p "$compose" -f "$here/compose.yaml" up -d --wait >&2 || die 'docker compose could not start the servers'
+  mysql_port=$(free_port)
+  export MYSQL_PORT=$mysql_port
+  docker compose -p "$compose" -f "$here/compose.yaml" up -d --wait >&2 || die 'docker compose could not start MySQL'
 }
 
 [ "${1:-}" = run ] && [ $# -ge 2 ] || die 'usage: stack.sh run COMMAND…'
@@ -150,16 +147,17 @@ pids=()
 trap stop EXIT
 trap 'exit 130' INT TERM
 need python3 python3
+data=$(mktemp -d "${TMPDIR:-/tmp}/lookaside-stack.XXXXXX")
+start_kafka
 fetch_promtool
 if docker info >/dev/null 2>&1; then
-  start_containers
+  start_container
 else
-  data=$(mktemp -d "${TMPDIR:-/tmp}/lookaside-stack.XXXXXX")
-  start_kafka
   start_mariadb
-  wait_port "$kafka_port" 60 'the Kafka broker' "$data/kafka.log"
   wait_port "$mysql_port" 60 'MariaDB' "$data/mysql.log"
 fi
+wait_port "$kafka_port" 60 'the Kafka broker' "$data/kafka.log"
 export LOOKASIDE_TEST_KAFKA=127.0.0.1:$kafka_port LOOKASIDE_TEST_MYSQL=127.0.0.1:$mysql_port
+export LOOKASIDE_TEST_KAFKA_LOGS=$data/kafka LOOKASIDE_TEST_KAFKA_JARS=$cache/jars LOOKASIDE_TEST_SECURITY=$data/security
 say "Kafka at $LOOKASIDE_TEST_KAFKA, MySQL protocol at $LOOKASIDE_TEST_MYSQL"
 "$@"

@@ -1,13 +1,12 @@
-//! MySQL: connection, table, columns, types, an index on the lookup key, rights.
+//! Databases: connection, table, columns, types, an index on the lookup key, rights.
 
 use tokio::time::timeout;
 
-use crate::db::catalog::ColumnInfo;
-use crate::db::compatibility::{readable, writable};
-use crate::db::{Access, DimensionSpec, LiveTable, MysqlDimension};
+use crate::db::mysql::writable;
+use crate::db::{Access, ColumnInfo, Dialect, Dimension, DimensionSpec, Known, LiveTable, Mysql, Sqlite};
 use crate::error::{Error, Result, TablePart};
 use crate::model::{DataType, Type};
-use crate::plan::{LookupPlan, MysqlSink, MysqlTable};
+use crate::plan::{DimensionConnector, LookupPlan, MysqlSink};
 use crate::sink::{MysqlSinkSpec, MysqlTableSink};
 
 use super::Checks;
@@ -25,12 +24,27 @@ impl Checks<'_> {
             .chain(spec.columns.iter().filter(|column| !spec.key.contains(column)))
             .map(|column| (column.name.clone(), column.ty.clone()))
             .collect();
-        if !self.table((&spec.table, &spec.source), &columns, readable, report) {
-            return;
+        match &spec.source {
+            DimensionConnector::Mysql(source) => {
+                let there = (&self.databases.mysql, source);
+                if self.table(&spec.table, there, &columns, Mysql::readable, report) {
+                    self.lookups::<Mysql>(&spec, report);
+                }
+            }
+            DimensionConnector::Sqlite(source) => {
+                let there = (&self.databases.sqlite, source);
+                if self.table(&spec.table, there, &columns, Sqlite::readable, report) {
+                    self.lookups::<Sqlite>(&spec, report);
+                }
+            }
         }
+    }
+
+    /// What a lookup needs beyond the columns.
+    fn lookups<D: Dialect>(&self, spec: &DimensionSpec, report: &mut Report) {
         let access =
             Access::new(self.databases.clone(), self.clock.clone(), &self.loaded.plan.options.time_zone);
-        match self.answer(&spec.table, MysqlDimension::open(&spec, access)) {
+        match self.answer::<D, _>(&spec.table, Dimension::open(spec, access)) {
             Ok(dimension) => {
                 let key: Vec<&str> = spec.key.iter().map(|part| part.name.as_str()).collect();
                 if dimension.has_index() {
@@ -45,10 +59,12 @@ impl Checks<'_> {
 
     pub(super) fn mysql_sink(&self, sink: &MysqlSink, report: &mut Report) {
         let spec = MysqlSinkSpec::new(&self.loaded.plan, sink);
-        if !self.table((&spec.table, &sink.table), &spec.columns, writable, report) {
+        let there = (&self.databases.mysql, &sink.table);
+        if !self.table(&spec.table, there, &spec.columns, writable, report) {
             return;
         }
-        match self.answer(&spec.table, MysqlTableSink::check(&spec, &self.databases, &self.clock)) {
+        let asked = MysqlTableSink::check(&spec, &self.databases, &self.clock);
+        match self.answer::<Mysql, _>(&spec.table, asked) {
             Ok(notes) => {
                 report.add(Finding::new(Status::Ok, "the table takes the rows, and the user may write them"));
                 self.notes(&spec.table, &notes, report);
@@ -58,29 +74,30 @@ impl Checks<'_> {
     }
 
     /// Connection, table and columns; whether all is well.
-    fn table(
+    fn table<D: Dialect>(
         &self,
-        (name, source): (&str, &MysqlTable),
+        name: &str,
+        (databases, source): (&Known<D>, &D::Source),
         columns: &[(String, DataType)],
         fits: Fits,
         report: &mut Report,
     ) -> bool {
-        let connections = self.databases.get(source);
-        let live = match self.answer(name, LiveTable::open(&connections, source, name)) {
+        let connections = databases.get(source);
+        let live = match self.answer::<D, _>(name, LiveTable::open(&connections, source, name)) {
             Ok(live) => live,
             Err(error) => {
                 report.add(self.failed(&error));
                 return false;
             }
         };
-        let (address, server) = (connections.address(), &live.info.server);
-        report.add(Finding::new(Status::Ok, format!("MySQL at {address} answers: version {server}")));
+        let (place, server) = (connections.database().place(), &live.info.server);
+        report.add(Finding::new(Status::Ok, format!("{place} answers: version {server}")));
         let unfit: Vec<Error> =
             columns.iter().filter_map(|(column, ty)| live.typed_column(column, ty, fits).err()).collect();
         let names: Vec<&str> = columns.iter().map(|(column, _)| column.as_str()).collect();
         if unfit.is_empty() {
-            let table = format!("`{}`.`{}`", live.info.schema, live.info.name);
-            let what = format!("table {table} has {}, of types that fit", names.join(", "));
+            let what =
+                format!("table {} has {}, of types that fit", live.info.quoted_name(), names.join(", "));
             report.add(Finding::new(Status::Ok, what));
         }
         unfit.iter().for_each(|error| report.add(self.failed(error)));
@@ -89,12 +106,14 @@ impl Checks<'_> {
     }
 
     /// What is asked, within `--timeout`.
-    fn answer<T>(&self, table: &str, asked: impl Future<Output = Result<T>>) -> Result<T> {
+    fn answer<D: Dialect, T>(&self, table: &str, asked: impl Future<Output = Result<T>>) -> Result<T> {
         let limited = self.runtime.block_on(async { timeout(self.timeout, asked).await });
         limited.unwrap_or_else(|_| {
             let what = format!(
-                "table {table}: MySQL gives no answer within {:?}; check host and port in `url`",
-                self.timeout
+                "table {table}: {} gives no answer within {:?}; check {} in `url`",
+                D::NAME,
+                self.timeout,
+                D::ADDRESS
             );
             Err(Error::transient(what).about(TablePart::option("url")).of_table(table))
         })

@@ -58,15 +58,22 @@ pub(super) const OFFERED: &[&str] = &[
 /// Options of the job that are shown as comments.
 pub(super) const JOB_OFFERED: &[&str] = &["parallelism", "state.ttl", "time-zone"];
 
-/// The value of an option of `table`; `None`: the table of options knows none, and neither does the example.
-pub(super) fn value(spec: &OptionSpec, table: &str, role: Role, format: &str, jdbc: bool) -> Option<String> {
+/// The value of an option of `table`, whose connector is `connector`; `None`: the table of options knows none, and neither does the example.
+pub(super) fn value(
+    spec: &OptionSpec,
+    table: &str,
+    role: Role,
+    format: &str,
+    connector: &str,
+) -> Option<String> {
     let fixed = match (spec.name, role) {
         ("topic", Role::Sink) => "orders-enriched",
         ("topic", _) => "orders",
         ("table-name", _) => table,
         ("key.format" | "value.format" | "format", _) => format,
         ("scan.startup.mode", _) => "earliest-offset",
-        ("url", _) if jdbc => "jdbc:mysql://${env:MYSQL:-localhost:3306}/shop",
+        ("url", _) if connector == "sqlite" => "sqlite:${env:SHOP_FILE:-shop.db}",
+        ("url", _) if connector == "jdbc" => "jdbc:mysql://${env:MYSQL:-localhost:3306}/shop",
         ("url", _) => "mysql://${env:MYSQL:-localhost:3306}/shop",
         ("username", _) => "${env:MYSQL_USER:-root}",
         ("password", _) => "${env:MYSQL_PASSWORD:-root}",

@@ -45,7 +45,7 @@ pub(super) fn definition(choice: &Choice) -> String {
     commented(&mut out, 1, "commit.interval: 1 s", job_doc("commit.interval"));
     for name in JOB_OFFERED {
         let Some(spec) = JOB_OPTIONS.iter().find(|spec| spec.name == *name) else { continue };
-        let value = example::value(spec, "", Role::Source, "", false).unwrap_or_default();
+        let value = example::value(spec, "", Role::Source, "", "").unwrap_or_default();
         commented(&mut out, 1, &format!("# {name}: {value}"), spec.doc);
     }
     out
@@ -164,7 +164,7 @@ fn options(out: &mut String, choice: &Choice, connector: &ConnectorSpec, role: R
     let asked = WRITTEN.iter().filter_map(find).filter(plain).filter(|spec| !spec.required.contains(&role));
     let written: Vec<&OptionSpec> = required.chain(asked).collect();
     let value = |spec: &OptionSpec| {
-        example::value(spec, table, role, &choice.format, connector.name == "jdbc").unwrap_or_default()
+        example::value(spec, table, role, &choice.format, connector.name).unwrap_or_default()
     };
     for spec in &written {
         commented(out, 2, &format!("{}: {}", spec.name, scalar(&value(spec))), spec.doc);

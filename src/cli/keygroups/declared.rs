@@ -6,7 +6,7 @@ use crate::config::ddl::{ColumnKind, Item, parse_item};
 use crate::config::{Definition, DefinitionSource, References, TableDefinition, nearest};
 use crate::expr::parse_type;
 use crate::model::DataType;
-use crate::plan::{DimensionColumn, DimensionConnector, LookupPlan, MysqlTable, Plan, compile};
+use crate::plan::{DimensionColumn, DimensionConnector, LookupPlan, Plan, compile};
 
 use super::{Failure, usage};
 
@@ -16,7 +16,7 @@ pub(super) struct Columns {
     /// Name of the table in the definition.
     pub table: String,
     /// Where it is.
-    pub source: MysqlTable,
+    pub source: DimensionConnector,
     /// The columns, in the order in which they are hashed.
     pub columns: Vec<DimensionColumn>,
 }
@@ -46,8 +46,7 @@ pub(super) fn columns(
             names.iter().map(find).collect::<Result<_, _>>()?
         }
     };
-    let DimensionConnector::Mysql(source) = &lookup.connector;
-    Ok(Columns { table: lookup.table.clone(), source: source.clone(), columns })
+    Ok(Columns { table: lookup.table.clone(), source: lookup.connector.clone(), columns })
 }
 
 /// The lookup of this alias, else the first of this table.

@@ -26,8 +26,8 @@ pub enum Treatment {
     Noted(&'static str),
     /// It is refused.
     Refused(&'static str),
-    /// `sasl.jaas.config`: user and password inside a Java class's own syntax.
-    Jaas,
+    /// It says who the client is or whom it trusts; these are translated together.
+    Security,
 }
 
 /// One setting.
@@ -41,16 +41,16 @@ pub struct Property {
     pub treatment: Treatment,
 }
 
+use super::security;
+
 use Side::{Both, Consumer, Producer};
-use Treatment::{As, AsKibibytes, Jaas, Noted, Refused};
+use Treatment::{As, AsKibibytes, Noted, Refused};
 
 const JAVA: &str = "only the Java client uses it";
 const DECODING: &str = "formats decode keys and values, not the client";
 const OFFSETS: &str = "offsets are committed with the rows they stand for, never by the client";
 const BATCHES: &str = "batches have bounds of their own";
 const OWN: &str = "set by the program itself";
-const TLS: &str = "not supported yet: connections to brokers are not encrypted";
-const KERBEROS: &str = "not supported yet: brokers are told a user and a password (sasl.mechanism PLAIN)";
 const TRANSACTIONS: &str = "not supported yet: it belongs to exactly-once delivery";
 const COOPERATIVE: &str = "partitions are always assigned by 'cooperative-sticky'";
 const PARTITIONER: &str = "records go to the partition of their key, as every Kafka producer does by default";
@@ -95,22 +95,6 @@ const JAVA_PROPERTIES: &[(&str, Side, Treatment)] = &[
         Consumer,
         Refused("write scan.topic-partition-discovery.interval"),
     ),
-    ("security.providers", Both, Noted(JAVA)),
-    ("sasl.jaas.config", Both, Jaas),
-    ("sasl.client.callback.handler.class", Both, Refused(JAVA)),
-    ("sasl.login.class", Both, Refused(JAVA)),
-    ("sasl.login.callback.handler.class", Both, Refused(JAVA)),
-    ("ssl.truststore.location", Both, Refused(TLS)),
-    ("ssl.truststore.password", Both, Refused(TLS)),
-    ("ssl.truststore.type", Both, Refused(TLS)),
-    ("ssl.truststore.certificates", Both, Refused(TLS)),
-    ("ssl.keystore.type", Both, Refused(TLS)),
-    ("ssl.keystore.certificate.chain", Both, Refused(TLS)),
-    ("ssl.keystore.key", Both, Refused(TLS)),
-    ("ssl.enabled.protocols", Both, Refused(TLS)),
-    ("ssl.protocol", Both, Refused(TLS)),
-    ("ssl.provider", Both, Refused(TLS)),
-    ("ssl.secure.random.implementation", Both, Refused(TLS)),
     ("topic", Both, Refused("write the option 'topic'")),
     ("enable.auto.offset.store", Consumer, Refused(OWN)),
     ("enable.partition.eof", Consumer, Refused(OWN)),
@@ -152,11 +136,6 @@ const SAME_BOTH: &[&str] = &[
     "reconnect.backoff.ms",
     "retry.backoff.max.ms",
     "retry.backoff.ms",
-    "sasl.mechanism",
-    "sasl.mechanisms",
-    "sasl.password",
-    "sasl.username",
-    "security.protocol",
     "socket.connection.setup.timeout.ms",
     "socket.keepalive.enable",
     "socket.max.fails",
@@ -167,66 +146,6 @@ const SAME_BOTH: &[&str] = &[
     "topic.metadata.refresh.fast.interval.ms",
     "topic.metadata.refresh.interval.ms",
     "topic.metadata.refresh.sparse",
-];
-
-/// Settings of librdkafka that need a part of it which is not built in, for both clients.
-const NOT_BUILT_IN: &[(&str, &[&str])] = &[
-    (
-        TLS,
-        &[
-            "enable.ssl.certificate.verification",
-            "https.ca.location",
-            "https.ca.pem",
-            "sasl.oauthbearer.assertion.algorithm",
-            "sasl.oauthbearer.assertion.claim.aud",
-            "sasl.oauthbearer.assertion.claim.exp.seconds",
-            "sasl.oauthbearer.assertion.claim.iss",
-            "sasl.oauthbearer.assertion.claim.jti.include",
-            "sasl.oauthbearer.assertion.claim.nbf.seconds",
-            "sasl.oauthbearer.assertion.claim.sub",
-            "sasl.oauthbearer.assertion.file",
-            "sasl.oauthbearer.assertion.jwt.template.file",
-            "sasl.oauthbearer.assertion.private.key.file",
-            "sasl.oauthbearer.assertion.private.key.passphrase",
-            "sasl.oauthbearer.assertion.private.key.pem",
-            "sasl.oauthbearer.client.credentials.client.id",
-            "sasl.oauthbearer.client.credentials.client.secret",
-            "sasl.oauthbearer.client.id",
-            "sasl.oauthbearer.client.secret",
-            "sasl.oauthbearer.config",
-            "sasl.oauthbearer.extensions",
-            "sasl.oauthbearer.grant.type",
-            "sasl.oauthbearer.metadata.authentication.type",
-            "sasl.oauthbearer.method",
-            "sasl.oauthbearer.scope",
-            "sasl.oauthbearer.token.endpoint.url",
-            "ssl.ca.location",
-            "ssl.ca.pem",
-            "ssl.certificate.location",
-            "ssl.certificate.pem",
-            "ssl.cipher.suites",
-            "ssl.crl.location",
-            "ssl.curves.list",
-            "ssl.endpoint.identification.algorithm",
-            "ssl.key.location",
-            "ssl.key.password",
-            "ssl.key.pem",
-            "ssl.keystore.location",
-            "ssl.keystore.password",
-            "ssl.providers",
-            "ssl.sigalgs.list",
-        ],
-    ),
-    (
-        KERBEROS,
-        &[
-            "sasl.kerberos.keytab",
-            "sasl.kerberos.kinit.cmd",
-            "sasl.kerberos.min.time.before.relogin",
-            "sasl.kerberos.principal",
-            "sasl.kerberos.service.name",
-        ],
-    ),
 ];
 
 /// The same, for readers.
@@ -275,20 +194,6 @@ const SAME_PRODUCER: &[&str] = &[
     "sticky.partitioning.linger.ms",
 ];
 
-/// Values of settings that need a part of librdkafka which is not built in, with the reason.
-#[must_use]
-pub fn unsupported_value(name: &str, value: &str) -> Option<&'static str> {
-    let value = value.trim().to_ascii_uppercase();
-    match (name, value.as_str()) {
-        ("security.protocol", "SSL" | "SASL_SSL") => Some(TLS),
-        (
-            "sasl.mechanism" | "sasl.mechanisms",
-            "SCRAM-SHA-256" | "SCRAM-SHA-512" | "GSSAPI" | "OAUTHBEARER",
-        ) => Some("not supported yet: PLAIN is"),
-        _ => None,
-    }
-}
-
 /// Settings that take one of a few words.
 const WORDS: &[(&str, &[&str])] = &[
     ("broker.address.family", &["any", "v4", "v6"]),
@@ -296,12 +201,8 @@ const WORDS: &[(&str, &[&str])] = &[
     ("compression.codec", CODECS),
     ("compression.type", CODECS),
     ("isolation.level", &["read_committed", "read_uncommitted"]),
-    ("sasl.mechanism", MECHANISMS),
-    ("sasl.mechanisms", MECHANISMS),
-    ("security.protocol", &["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]),
 ];
 const CODECS: &[&str] = &["none", "gzip", "snappy", "lz4", "zstd"];
-const MECHANISMS: &[&str] = &["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI"];
 
 /// The words that a setting takes, under librdkafka's name; `None`: it takes others too.
 #[must_use]
@@ -315,10 +216,8 @@ pub fn property(name: &str) -> Option<Property> {
     if let Some((name, side, treatment)) = JAVA_PROPERTIES.iter().find(|(known, ..)| *known == name) {
         return Some(Property { name, side: *side, treatment: *treatment });
     }
-    let mut not_built_in =
-        NOT_BUILT_IN.iter().flat_map(|(why, names)| names.iter().map(move |name| (*name, *why)));
-    if let Some((name, why)) = not_built_in.find(|(known, _)| *known == name) {
-        return Some(Property { name, side: Both, treatment: Refused(why) });
+    if let Some((name, treatment)) = security::property(name) {
+        return Some(Property { name, side: Both, treatment });
     }
     let same = [(SAME_BOTH, Both), (SAME_CONSUMER, Consumer), (SAME_PRODUCER, Producer)];
     same.into_iter().find_map(|(names, side)| {
@@ -331,9 +230,8 @@ pub fn property(name: &str) -> Option<Property> {
 pub fn property_names() -> impl Iterator<Item = &'static str> {
     let java = JAVA_PROPERTIES.iter().map(|(name, ..)| *name);
     let own = ["bootstrap.servers"];
-    let not_built_in = NOT_BUILT_IN.iter().flat_map(|(_, names)| names.iter().copied());
     java.chain(SAME_BOTH.iter().chain(SAME_CONSUMER).chain(SAME_PRODUCER).copied())
-        .chain(not_built_in)
+        .chain(security::names())
         .chain(own)
 }
 

@@ -12,9 +12,12 @@ mod effective;
 mod formats;
 mod job;
 mod kafka;
+mod lookup;
 mod mysql;
 mod print;
+pub mod security;
 mod spec;
+mod sqlite;
 mod typed;
 mod upsert_kafka;
 
@@ -31,13 +34,13 @@ pub const CONNECTORS: &[ConnectorSpec] = &[
     kafka::CONNECTOR,
     mysql::MYSQL,
     mysql::JDBC,
+    sqlite::CONNECTOR,
     print::CONNECTOR,
     blackhole::CONNECTOR,
 ];
 
 /// Connectors of Flink that are not here, with what to say about them.
 pub const UNSUPPORTED_CONNECTORS: &[(&str, &str)] = &[
-    ("sqlite", "not supported yet"),
     ("postgres", "not supported yet"),
     ("filesystem", "not supported yet"),
     ("mysql-cdc", "not supported yet: put the changes on a topic and read them with upsert-kafka"),

@@ -1,16 +1,16 @@
 //! `mysql` and `jdbc`: a table of a MySQL-protocol server (Flink: `JdbcConnectorOptions`).
 
+use super::lookup::LOOKUP;
 use super::spec::Role::{self, Dimension, Sink};
-use super::spec::{Choice, ConnectorSpec, Kind, OptionSpec};
+use super::spec::{ConnectorSpec, Kind, OptionSpec, joined};
 
 const BOTH: &[Role] = &[Dimension, Sink];
-const LOOKUP: &[Role] = &[Dimension];
 
 pub(super) const MYSQL: ConnectorSpec = ConnectorSpec {
     name: "mysql",
     doc: "A table of a MySQL-protocol server, to look up in or to write to.",
     roles: BOTH,
-    options: OPTIONS,
+    options: &OPTIONS,
     formats: &[],
     has_properties: false,
 };
@@ -20,9 +20,10 @@ pub(super) const JDBC: ConnectorSpec =
 
 const SCAN: &str = "only a scan of the whole table uses it";
 const DRIVER: &str = "only a Java client uses it";
-const FULL: &str = "not supported yet: it belongs to lookup.cache FULL";
 
-const OPTIONS: &[OptionSpec] = &[
+const OPTIONS: [OptionSpec; SERVER.len() + LOOKUP.len() + REST.len()] = joined(&[&SERVER, &LOOKUP, &REST]);
+
+const SERVER: [OptionSpec; 5] = [
     OptionSpec::new(
         "url",
         Kind::Text,
@@ -40,82 +41,9 @@ const OPTIONS: &[OptionSpec] = &[
         "Longest wait for a connection.",
     )
     .default("60 s"),
-    OptionSpec::new(
-        "lookup.enable_hash",
-        Kind::Boolean,
-        LOOKUP,
-        "Each key is cached by one shard alone: memory for more keys, at the price of a hop between shards.",
-    )
-    .flink("hint LOOKUP('shuffle'='true')")
-    .default("false"),
-    OptionSpec::new(
-        "lookup.cache",
-        Kind::Choice(&[
-            Choice::of("NONE"),
-            Choice::of("PARTIAL"),
-            Choice::refused("FULL", "not supported yet; PARTIAL is"),
-        ]),
-        LOOKUP,
-        "Whether looked-up rows are cached.",
-    )
-    .default("NONE"),
-    OptionSpec::new(
-        "lookup.partial-cache.max-rows",
-        Kind::Integer(1, i64::MAX),
-        LOOKUP,
-        "Keys that the cache holds, per table and replica.",
-    ),
-    OptionSpec::new(
-        "lookup.partial-cache.expire-after-write",
-        Kind::Duration(1),
-        LOOKUP,
-        "Time after which a cached key is asked for again.",
-    ),
-    OptionSpec::new(
-        "lookup.partial-cache.expire-after-access",
-        Kind::Duration(1),
-        LOOKUP,
-        "Time without use after which a cached key is dropped.",
-    ),
-    OptionSpec::new(
-        "lookup.partial-cache.cache-missing-key",
-        Kind::Boolean,
-        LOOKUP,
-        "Whether absence is cached.",
-    )
-    .default("true"),
-    OptionSpec::new(
-        "lookup.partial-cache.missing-key-expire-after-write",
-        Kind::Duration(1),
-        LOOKUP,
-        "Time after which a key that had no row is asked for again; absent: as expire-after-write.",
-    )
-    .own(),
-    OptionSpec::new(
-        "lookup.cache.max-rows",
-        Kind::Integer(-1, i64::MAX),
-        LOOKUP,
-        "Older name of lookup.partial-cache.max-rows; given together with lookup.cache.ttl.",
-    ),
-    OptionSpec::new(
-        "lookup.cache.ttl",
-        Kind::Duration(1),
-        LOOKUP,
-        "Older name of lookup.partial-cache.expire-after-write; given together with lookup.cache.max-rows.",
-    ),
-    OptionSpec::new(
-        "lookup.cache.caching-missing-key",
-        Kind::Boolean,
-        LOOKUP,
-        "Older name of lookup.partial-cache.cache-missing-key.",
-    ),
-    OptionSpec::new(
-        "lookup.max-retries",
-        Kind::Integer(0, 1_000),
-        LOOKUP,
-        "Retries after the first try, each on a fresh connection; then the job stops.",
-    )
-    .default("3"),
+];
+
+const REST: [OptionSpec; 14] = [
     OptionSpec::new(
         "sink.buffer-flush.max-rows",
         Kind::Integer(0, 1_000_000),
@@ -148,14 +76,4 @@ const OPTIONS: &[OptionSpec] = &[
     OptionSpec::noted("filter.handling.policy", BOTH, SCAN),
     OptionSpec::refused("scan.parallelism", BOTH, super::upsert_kafka::SHARDS),
     OptionSpec::refused("sink.parallelism", BOTH, super::upsert_kafka::SHARDS),
-    OptionSpec::refused(
-        "lookup.async",
-        LOOKUP,
-        "not an option: lookups never block other keys, and the order of rows is kept",
-    ),
-    OptionSpec::refused("lookup.full-cache.reload-strategy", LOOKUP, FULL),
-    OptionSpec::refused("lookup.full-cache.periodic-reload.interval", LOOKUP, FULL),
-    OptionSpec::refused("lookup.full-cache.periodic-reload.schedule-mode", LOOKUP, FULL),
-    OptionSpec::refused("lookup.full-cache.timed-reload.iso-time", LOOKUP, FULL),
-    OptionSpec::refused("lookup.full-cache.timed-reload.interval-in-days", LOOKUP, FULL),
 ];

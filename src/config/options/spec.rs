@@ -179,3 +179,20 @@ pub struct ConnectorSpec {
     /// Whether `properties.*` go to a Kafka client.
     pub has_properties: bool,
 }
+
+/// Lists one after the other, as one.
+pub(super) const fn joined<const N: usize>(lists: &[&[OptionSpec]]) -> [OptionSpec; N] {
+    let mut all = [lists[0][0]; N];
+    let (mut list, mut at) = (0, 0);
+    while list < lists.len() {
+        let mut i = 0;
+        while i < lists[list].len() {
+            all[at] = lists[list][i];
+            at += 1;
+            i += 1;
+        }
+        list += 1;
+    }
+    assert!(at == N, "the lists have as many options as the whole");
+    all
+}

@@ -242,7 +242,10 @@ function lookupCard(lookup) {
   const [perSecond, perStatement, p50, p99] = ["Statements/s", "Keys per statement", "Latency p50", "Latency p99"].map((label) => fact(label));
   const size = h("div", { class: "pressure", "data-kind": "plain" }, h("span", {}, "Cached keys"), h("span", {}, entries, bound), fill.element);
   const tags = [`${lookup.join} join`, lookup.connector, lookup.cache].map((tag) => h("span", { class: "tag" }, tag));
-  const lines = [perSecond, perStatement, p50, p99, fact("Statements", statements), fact("Errors", errors), fact("Hits on absence", negative)];
+  const expired = metric(`lookaside_cache_expired_total{table=${alias}}`);
+  const evicted = metric(`lookaside_cache_evictions_total{table=${alias}}`);
+  const counts = [["Statements", statements], ["Errors", errors], ["Hits on absence", negative], ["Expired", expired], ["Evicted", evicted]];
+  const lines = [perSecond, perStatement, p50, p99, ...counts.map(([label, number]) => fact(label, number))];
   const name = lookup.alias === lookup.table ? lookup.alias : `${lookup.table} AS ${lookup.alias}`;
   const element = h(
     "article",
@@ -254,7 +257,7 @@ function lookupCard(lookup) {
     size,
     h("dl", { class: "stats" }, ...lines.map((line) => line.element)),
   );
-  return { element, history, big, answered, numbers, negative, entries, capacity, bound, fill, size, statements, errors, perSecond, perStatement, p50, p99 };
+  return { element, history, big, answered, numbers, negative, expired, evicted, entries, capacity, bound, fill, size, statements, errors, perSecond, perStatement, p50, p99 };
 }
 
 function showLookup(part, lookup) {
@@ -268,6 +271,8 @@ function showLookup(part, lookup) {
   );
   answers.forEach((answer, i) => text(part.numbers[i], count(answer)));
   text(part.negative, count(lookup.negative_hits));
+  text(part.expired, count(lookup.expired));
+  text(part.evicted, count(lookup.evicted));
   text(part.entries, count(lookup.entries));
   text(part.capacity, count(lookup.capacity));
   part.bound.hidden = lookup.capacity === 0;

@@ -1,13 +1,12 @@
 //! `properties.*` to settings of librdkafka.
 
-use crate::config::options::client::{
-    Property, Side, Treatment, property, property_names, unsupported_value, words,
-};
+use crate::config::options::client::{Property, Side, Treatment, property, property_names, words};
 use crate::config::options::{Role, TableOptions};
 use crate::config::{Fault, TableDefinition, Text};
 
 use super::super::{KafkaClient, Secret};
 use super::context::Context;
+use super::security;
 
 /// A Kafka client under construction.
 #[derive(Debug, Default)]
@@ -25,7 +24,7 @@ impl Client {
         KafkaClient { bootstrap_servers: self.bootstrap_servers, settings: self.settings }
     }
 
-    fn set(&mut self, name: &str, value: impl Into<String>) {
+    pub fn set(&mut self, name: &str, value: impl Into<String>) {
         self.settings.retain(|(known, _)| known != name);
         self.settings.push((name.to_owned(), Secret::new(value)));
     }
@@ -65,6 +64,7 @@ pub(super) fn compile(
             },
         }
     }
+    security::compile(context, &table.name.written, &mut client, &security::Given(&options.properties));
     let given = options.properties.iter().any(|(name, _)| name.written == "bootstrap.servers");
     if client.bootstrap_servers.is_empty() && (!given || before == context.faults.len()) {
         let what = format!("table '{}' has no 'properties.bootstrap.servers'", table.name.written);
@@ -127,22 +127,18 @@ fn apply(
             context.note(&table.name.written, &written, other_side.unwrap_or_default())
         }
         Treatment::Refused(why) | Treatment::Noted(why) => context.note(&table.name.written, &written, why),
-        Treatment::As(own) => match unsupported_value(own, value.value()) {
-            Some(why) => context.fault(&value.span, format!("'{written}' is '{}'", value.written), why),
-            None => match words(own).filter(|words| !is_one_of(words, value.value())) {
-                Some(words) => {
-                    let what =
-                        format!("'{written}' must be one of the words allowed, not '{}'", value.written);
-                    context.faults.add(Fault::new(&value.span, what).allowed(&value.written, words));
-                }
-                None => client.set(own, translated(own, value.value())),
-            },
+        Treatment::As(own) => match words(own).filter(|words| !is_one_of(words, value.value())) {
+            Some(words) => {
+                let what = format!("'{written}' must be one of the words allowed, not '{}'", value.written);
+                context.faults.add(Fault::new(&value.span, what).allowed(&value.written, words));
+            }
+            None => client.set(own, value.value().trim()),
         },
         Treatment::AsKibibytes(own) => match value.value().trim().parse::<u64>() {
             Ok(bytes) => client.set(own, (bytes / 1024).max(1).to_string()),
             Err(_) => context.fault(&value.span, format!("'{written}' must be a number of bytes"), ""),
         },
-        Treatment::Jaas => jaas(context, client, value),
+        Treatment::Security => {}
     }
 }
 
@@ -158,70 +154,16 @@ fn is_harmless(name: &Text, value: &Text) -> bool {
             value.ends_with("CooperativeStickyAssignor") || value == "cooperative-sticky"
         }
         "partitioner" => value == "murmur2_random",
-        "ssl.endpoint.identification.algorithm" => value.is_empty() || value == "none",
         "partitioner.ignore.keys" => value.eq_ignore_ascii_case("false"),
         "group.protocol" => value.eq_ignore_ascii_case("classic"),
-        "sasl.login.class" | "sasl.login.callback.handler.class" | "sasl.client.callback.handler.class" => {
+        "sasl.login.class" | "sasl.client.callback.handler.class" | "ssl.engine.factory.class" => {
             value.is_empty()
         }
+        "sasl.oauthbearer.scope.claim.name" => value == "scope",
+        "sasl.oauthbearer.sub.claim.name" => value == "sub",
+        "sasl.oauthbearer.header.urlencode" | "enable.sasl.oauthbearer.unsecure.jwt" => {
+            value.eq_ignore_ascii_case("false")
+        }
         _ => false,
-    }
-}
-
-/// Values that the two clients spell differently.
-fn translated(name: &str, value: &str) -> String {
-    let value = value.trim();
-    match (name, value) {
-        ("security.protocol", protocol) => protocol.to_lowercase(),
-        (_, value) => value.to_owned(),
-    }
-}
-
-/// `…PlainLoginModule required username="u" password="p";`
-fn jaas(context: &mut Context, client: &mut Client, value: &Text) {
-    let text = value.value();
-    let module = text.split_whitespace().next().unwrap_or_default();
-    let known = module.ends_with("PlainLoginModule");
-    match (known, quoted(text, "username"), quoted(text, "password")) {
-        _ if module.ends_with("ScramLoginModule") => {
-            context.fault(&value.span, "'properties.sasl.jaas.config' asks for SCRAM", "not supported yet: PLAIN is");
-        }
-        (true, Some(username), Some(password)) => {
-            client.set("sasl.username", username);
-            client.set("sasl.password", password);
-        }
-        _ => context.fault(
-            &value.span,
-            "'properties.sasl.jaas.config' is not understood",
-            "write `…PlainLoginModule required username=\"…\" password=\"…\";`, or give properties.sasl.username and properties.sasl.password",
-        ),
-    }
-}
-
-/// The text in quotes behind `name=`, `\"` and `\\` unescaped.
-fn quoted(text: &str, name: &str) -> Option<String> {
-    let from = text.find(&format!(" {name}="))? + name.len() + 2;
-    let mut rest = text.get(from..)?.chars();
-    let quote = rest.next().filter(|quote| matches!(quote, '"' | '\''))?;
-    let mut out = String::new();
-    loop {
-        match rest.next()? {
-            '\\' => out.push(rest.next()?),
-            c if c == quote => return Some(out),
-            c => out.push(c),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn user_and_password_come_out_of_a_jaas_config() {
-        let text = r#"org.apache.kafka.common.security.plain.PlainLoginModule required username="app" password="a\"b;c";"#;
-        assert_eq!(quoted(text, "username").as_deref(), Some("app"));
-        assert_eq!(quoted(text, "password").as_deref(), Some("a\"b;c"));
-        assert_eq!(quoted(text, "token"), None);
     }
 }

@@ -1,4 +1,4 @@
-//! Tables of MySQL-protocol servers: address, credentials, cache.
+//! Dimension tables: address, credentials, columns, cache.
 
 use std::time::Duration;
 
@@ -6,13 +6,40 @@ use crate::config::TableDefinition;
 use crate::config::options::TableOptions;
 use crate::model::Type;
 
-use super::super::{CachePlan, MysqlTable, Secret};
+use super::super::{CachePlan, DimensionConnector, MysqlTable, Secret, SqliteTable};
 use super::context::Context;
 use super::schema::{Schema, SchemaKind};
 use super::url;
 
 /// Fraction digits of MySQL's TIME, DATETIME and TIMESTAMP (Flink: F.3, "Types").
 const DIGITS_MAX: u8 = 6;
+
+/// Where a dimension table is.
+pub(super) fn connector(
+    context: &mut Context,
+    table: &TableDefinition,
+    options: &TableOptions,
+) -> Option<DimensionConnector> {
+    if is_sqlite(table) {
+        return sqlite_table(context, options).map(DimensionConnector::Sqlite);
+    }
+    mysql_table(context, table, options).map(DimensionConnector::Mysql)
+}
+
+fn is_sqlite(table: &TableDefinition) -> bool {
+    table.connector.as_ref().is_some_and(|connector| connector.value() == "sqlite")
+}
+
+/// File and name of a table.
+fn sqlite_table(context: &mut Context, options: &TableOptions) -> Option<SqliteTable> {
+    match url::sqlite_path(options.text("url")?) {
+        Ok(path) => Some(SqliteTable { path, table: options.text("table-name")?.trim().to_owned() }),
+        Err((what, help)) => {
+            context.fault(&options.span("url"), what, help);
+            None
+        }
+    }
+}
 
 /// Server, credentials and name of a table.
 pub(super) fn mysql_table(
@@ -52,7 +79,9 @@ pub(super) fn mysql_table(
 }
 
 /// Columns of a database table: physical ones, of types that a database has.
-pub(super) fn check_columns(context: &mut Context, schema: &Schema) {
+pub(super) fn check_columns(context: &mut Context, schema: &Schema, table: &TableDefinition) {
+    let sqlite = is_sqlite(table);
+    let name = if sqlite { "SQLite" } else { "MySQL" };
     for column in &schema.columns {
         if !matches!(column.kind, SchemaKind::Physical(_)) {
             let what =
@@ -60,6 +89,7 @@ pub(super) fn check_columns(context: &mut Context, schema: &Schema) {
             context.fault(&column.item.span, what, "compute it in 'select' or 'condition'");
         }
         if let Type::Timestamp(digits) | Type::TimestampLtz(digits) | Type::Time(digits) = column.ty.kind
+            && !sqlite
             && DIGITS_MAX < digits
         {
             let what = format!(
@@ -71,7 +101,7 @@ pub(super) fn check_columns(context: &mut Context, schema: &Schema) {
         let has_no_place = matches!(column.ty.kind, Type::Row(_) | Type::Array(_) | Type::Map(..));
         if has_no_place {
             let what =
-                format!("column '{}' is {}, which a MySQL table cannot hold", column.name, column.ty.kind);
+                format!("column '{}' is {}, which a {name} table cannot hold", column.name, column.ty.kind);
             context.fault(&column.item.span, what, "leave it out of 'columns'");
         }
     }

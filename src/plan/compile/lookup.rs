@@ -110,10 +110,10 @@ fn resolve<'a>(
     }
     let schema = Schema::read(context, table);
     if let Some(schema) = &schema {
-        dimension::check_columns(context, schema);
+        dimension::check_columns(context, schema, table);
     }
     let options = options?;
-    let connector = dimension::mysql_table(context, table, &options).map(DimensionConnector::Mysql);
+    let connector = dimension::connector(context, table, &options);
     Some(Resolved { step, schema: schema?, connector: connector?, options })
 }
 

@@ -20,6 +20,7 @@ mod metadata;
 mod output;
 mod prune;
 mod schema;
+mod security;
 mod select;
 mod sink;
 mod sink_key;

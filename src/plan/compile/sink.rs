@@ -177,7 +177,7 @@ pub(super) fn compile(
         Target::Blackhole => SinkConnector::Blackhole,
         Target::Kafka(target) => kafka(context, &sink, target, &primary_key, output),
         Target::Mysql(target) => {
-            dimension::check_columns(context, &as_schema(&sink, output));
+            dimension::check_columns(context, &as_schema(&sink, output), sink.table);
             SinkConnector::Mysql(target)
         }
     };

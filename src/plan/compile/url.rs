@@ -1,4 +1,4 @@
-//! Addresses of MySQL-protocol servers: `mysql://host:port/database`, and the form of the Java driver.
+//! Addresses of databases: `mysql://host:port/database`, `sqlite:/path/to/file.db`, and the forms of the Java drivers.
 
 /// What an address says.
 #[derive(Debug, PartialEq, Eq)]
@@ -14,6 +14,7 @@ pub(super) struct ServerUrl {
 
 /// Port of the MySQL protocol.
 const PORT: u16 = 3306;
+const SQLITE_FORM: &str = "write sqlite:/path/to/file.db";
 const FORM: &str = "write mysql://host:port/database or jdbc:mysql://host:port/database";
 
 /// Reads an address.
@@ -24,10 +25,14 @@ pub(super) fn parse(url: &str) -> Result<ServerUrl, (String, String)> {
     let wrong = |what: &str| (format!("the url {what}"), FORM.to_owned());
     let rest = url.trim();
     let rest = rest.strip_prefix("jdbc:").unwrap_or(rest);
+    if rest.starts_with("sqlite:") {
+        let help = "a SQLite file has a connector of its own: write connector: sqlite";
+        return Err(("the url names a SQLite file".to_owned(), help.to_owned()));
+    }
     let Some((scheme, rest)) = rest.split_once("://") else { return Err(wrong("has no '://'")) };
     match scheme {
         "mysql" | "mariadb" => {}
-        "postgresql" | "postgres" | "sqlite" | "oracle:thin" | "sqlserver" => {
+        "postgresql" | "postgres" | "oracle:thin" | "sqlserver" => {
             return Err((format!("databases of kind '{scheme}' are not supported yet"), FORM.to_owned()));
         }
         _ => return Err(wrong("does not begin with mysql:// or jdbc:mysql://")),
@@ -63,6 +68,26 @@ pub(super) fn parse(url: &str) -> Result<ServerUrl, (String, String)> {
         take_parameter(&mut server, name, value)?;
     }
     Ok(server)
+}
+
+/// Reads the address of a SQLite file: its path.
+///
+/// # Errors
+/// What is wrong, and what to do.
+pub(super) fn sqlite_path(url: &str) -> Result<String, (String, String)> {
+    let wrong = |what: &str| Err((format!("the url {what}"), SQLITE_FORM.to_owned()));
+    let rest = url.trim();
+    let rest = rest.strip_prefix("jdbc:").unwrap_or(rest);
+    let Some(path) = rest.strip_prefix("sqlite:") else { return wrong("does not begin with sqlite:") };
+    let path = path.strip_prefix("//").unwrap_or(path);
+    if path.contains('?') {
+        return wrong("has parameters, and a SQLite file takes none: it is opened for reading only");
+    }
+    if path.is_empty() || path.starts_with(":memory:") {
+        return wrong("names no file: a database in memory is another one for each connection");
+    }
+    let path = decoded(path);
+    if path.contains('\0') { wrong("names no usable path") } else { Ok(path) }
 }
 
 fn host_and_port(address: &str) -> Option<(String, u16)> {
@@ -135,6 +160,19 @@ mod tests {
     fn place(url: &str) -> (String, u16, String) {
         let server = parse(url).unwrap();
         (server.host, server.port, server.database)
+    }
+
+    #[test]
+    fn a_sqlite_file_is_named_by_its_path() {
+        let path = |url: &str| sqlite_path(url).unwrap();
+        assert_eq!(path("sqlite:/data/shop.db"), "/data/shop.db");
+        assert_eq!(path("sqlite:///data/shop.db"), "/data/shop.db");
+        assert_eq!(path("jdbc:sqlite:shop%20two.db"), "shop two.db");
+        assert_eq!(path("sqlite://shop.db"), "shop.db");
+        for wrong in ["", "shop.db", "sqlite:", "sqlite::memory:", "mysql://h/d", "sqlite:a.db?mode=ro"] {
+            assert!(sqlite_path(wrong).is_err(), "{wrong}");
+        }
+        assert!(parse("jdbc:sqlite:shop.db").unwrap_err().1.contains("connector: sqlite"));
     }
 
     #[test]

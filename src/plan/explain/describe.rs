@@ -200,7 +200,6 @@ fn changelog_normalize(
 }
 
 fn lookup_join(lookup: &LookupPlan, sql: &LookupSql, mode: ChangelogMode, input: Operator) -> Operator {
-    let DimensionConnector::Mysql(table) = &lookup.connector;
     let join = match lookup.join {
         JoinKind::Inner => "inner: a row without a match gives nothing",
         JoinKind::Left => "left: a row without a match is padded with NULLs",
@@ -208,7 +207,7 @@ fn lookup_join(lookup: &LookupPlan, sql: &LookupSql, mode: ChangelogMode, input:
     let keys = lookup.key.iter().zip(&sql.key).map(|(part, sql)| key_part(part, sql));
     let fetched = lookup.columns.iter().map(|column| format!("{} {}", column.name, column.ty));
     let mut details = vec![
-        ("from", Detail::One(mysql_place(table))),
+        ("from", Detail::One(dimension_place(&lookup.connector))),
         ("join", Detail::One(join.to_owned())),
         ("lookup key", Detail::Many(keys.collect())),
     ];
@@ -285,6 +284,13 @@ fn cache(lookup: &LookupPlan) -> String {
         (true, Some(ttl)) => format!("absent keys for {}", format_duration(ttl)),
     });
     parts.join(", ")
+}
+
+fn dimension_place(connector: &DimensionConnector) -> String {
+    match connector {
+        DimensionConnector::Mysql(table) => mysql_place(table),
+        DimensionConnector::Sqlite(table) => format!("sqlite {} table {}", table.path, table.table),
+    }
 }
 
 fn mysql_place(table: &MysqlTable) -> String {

@@ -21,8 +21,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::clock::Clock;
-use crate::db::compatibility::writable;
-use crate::db::{Connections, Databases, LiveTable, time_zone, wait_for};
+use crate::db::mysql::writable;
+use crate::db::{ColumnInfo, Connections, Databases, Index, LiveTable, Mysql, time_zone, wait_for};
 use crate::error::{Error, Kind, Result, TablePart};
 use crate::model::{DataType, RowLayout, ShardId};
 use crate::plan::{MysqlSink, Plan, SinkPlan};
@@ -75,7 +75,7 @@ pub struct MysqlTableSink {
 /// What the shards' writers and tasks share.
 struct Shared {
     table: String,
-    connections: Arc<Connections>,
+    connections: Arc<Connections<Mysql>>,
     clock: Clock,
     counts: Arc<SinkCounts>,
     columns: Columns,
@@ -95,7 +95,7 @@ impl MysqlTableSink {
     /// [`Kind::External`] when the server refuses, or when the table, a column, a type or the key is not as declared.
     pub fn open(spec: &MysqlSinkSpec, environment: &Environment) -> Result<Self> {
         let go_on = || !environment.stopped();
-        let connections = environment.databases.get(&spec.sink.table);
+        let connections = environment.databases.mysql.get(&spec.sink.table);
         let opening = wait_for(&environment.clock, &go_on, async || {
             Self::open_once(spec, &connections, &environment.clock, &environment.counts).await
         });
@@ -108,7 +108,7 @@ impl MysqlTableSink {
 
     async fn open_once(
         spec: &MysqlSinkSpec,
-        connections: &Arc<Connections>,
+        connections: &Arc<Connections<Mysql>>,
         clock: &Clock,
         counts: &Arc<SinkCounts>,
     ) -> Result<Self> {
@@ -139,7 +139,7 @@ impl MysqlTableSink {
     /// # Errors
     /// As [`MysqlTableSink::open`]; [`Kind::Transient`] when the server is unreachable.
     pub async fn check(spec: &MysqlSinkSpec, databases: &Databases, clock: &Clock) -> Result<Vec<String>> {
-        let connections = databases.get(&spec.sink.table);
+        let connections = databases.mysql.get(&spec.sink.table);
         let sink = Self::open_once(spec, &connections, clock, &Arc::default()).await?;
         privileges::check(spec, &connections).await?;
         Ok(sink.notes)
@@ -159,9 +159,9 @@ impl MysqlTableSink {
 }
 
 /// A column that is not written must have a default.
-fn check_required(live: &LiveTable<'_>, spec: &MysqlSinkSpec) -> Result<()> {
+fn check_required(live: &LiveTable<'_, Mysql>, spec: &MysqlSinkSpec) -> Result<()> {
     let written = |name: &str| spec.columns.iter().any(|(column, _)| column.eq_ignore_ascii_case(name));
-    let unwritten = |column: &&crate::db::catalog::ColumnInfo| !column.has_default && !written(&column.name);
+    let unwritten = |column: &&ColumnInfo| !column.has_default && !written(&column.name);
     match live.info.columns.iter().find(unwritten) {
         Some(column) => Err(live.refusal(&format!(
             "has column `{}`, NOT NULL without a default, which the sink does not write; \
@@ -173,7 +173,7 @@ fn check_required(live: &LiveTable<'_>, spec: &MysqlSinkSpec) -> Result<()> {
 }
 
 /// The declared key must be a unique index: `ON DUPLICATE KEY UPDATE` finds rows by those alone.
-fn check_key(live: &LiveTable<'_>, spec: &MysqlSinkSpec) -> Result<Vec<String>> {
+fn check_key(live: &LiveTable<'_, Mysql>, spec: &MysqlSinkSpec) -> Result<Vec<String>> {
     if spec.primary_key.is_empty() {
         return Ok(Vec::new());
     }
@@ -184,7 +184,7 @@ fn check_key(live: &LiveTable<'_>, spec: &MysqlSinkSpec) -> Result<Vec<String>> 
         .map(|(name, _)| name.as_str())
         .collect();
     let is_key = |name: &String| key.iter().any(|part| part.eq_ignore_ascii_case(name));
-    let same = |index: &&crate::db::catalog::Index| {
+    let same = |index: &&Index| {
         index.unique && !index.partial && index.columns.len() == key.len() && index.columns.iter().all(is_key)
     };
     if !live.info.indexes.iter().any(|index| same(&index)) {
@@ -224,9 +224,9 @@ fn layout_of(columns: &[(String, DataType)]) -> RowLayout {
 
 /// The live column of a written column, whose type must take the declared one.
 fn written_column<'a>(
-    live: &'a LiveTable<'_>,
+    live: &'a LiveTable<'_, Mysql>,
     (name, ty): &(String, DataType),
-) -> Result<&'a crate::db::catalog::ColumnInfo> {
+) -> Result<&'a ColumnInfo> {
     let column = live.typed_column(name, ty, writable)?;
     if column.generated {
         let what = format!(

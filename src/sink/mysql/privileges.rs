@@ -2,7 +2,7 @@
 
 use sqlx::{AssertSqlSafe, Executor};
 
-use crate::db::{Connections, Failure, Freshness, LiveTable, quoted};
+use crate::db::{Connections, Failure, Freshness, LiveTable, Mysql, quoted};
 use crate::error::{Error, Result, TablePart};
 
 use super::MysqlSinkSpec;
@@ -11,7 +11,7 @@ use super::MysqlSinkSpec;
 const DENIED: [u16; 2] = [1142, 1143];
 
 /// Asks for INSERT and, where rows have a key, for UPDATE and DELETE.
-pub(super) async fn check(spec: &MysqlSinkSpec, connections: &Connections) -> Result<()> {
+pub(super) async fn check(spec: &MysqlSinkSpec, connections: &Connections<Mysql>) -> Result<()> {
     let live = LiveTable::open(connections, &spec.sink.table, &spec.table).await?;
     let statements = statements(&live, spec);
     live.connection.give_back();
@@ -35,8 +35,8 @@ pub(super) async fn check(spec: &MysqlSinkSpec, connections: &Connections) -> Re
 }
 
 /// The statements that a sink sends, as ones that are explained only, each with the right it needs.
-fn statements(live: &LiveTable<'_>, spec: &MysqlSinkSpec) -> Vec<(&'static str, String)> {
-    let table = format!("{}.{}", quoted(&live.info.schema), quoted(&live.info.name));
+fn statements(live: &LiveTable<'_, Mysql>, spec: &MysqlSinkSpec) -> Vec<(&'static str, String)> {
+    let table = live.info.quoted_name();
     let names: Vec<String> = spec.columns.iter().map(|(name, _)| quoted(name)).collect();
     let (list, values) = (names.join(", "), vec!["NULL"; names.len()].join(", "));
     let insert = format!("EXPLAIN INSERT INTO {table} ({list}) VALUES ({values})");

@@ -10,9 +10,8 @@ use sqlx::MySql;
 use sqlx::mysql::MySqlArguments;
 use sqlx::query::Query;
 
-use crate::db::catalog::ColumnInfo;
-use crate::db::compatibility::Family;
-use crate::db::{Bind, KeyColumn, LiveTable, Part, temporal, zoned_instant};
+use crate::db::mysql::{Family, KeyColumn, zoned_instant};
+use crate::db::{Bind, ColumnInfo, Key as _, LiveTable, Mysql, Part, temporal};
 use crate::error::{Result, TablePart};
 use crate::model::{Datum, RowLayout, Timestamp, Type};
 
@@ -58,7 +57,7 @@ pub(super) struct Key {
 
 impl Columns {
     /// The live columns of what `spec` writes.
-    pub(super) fn new(live: &LiveTable<'_>, spec: &MysqlSinkSpec, zone: &TimeZone) -> Result<Self> {
+    pub(super) fn new(live: &LiveTable<'_, Mysql>, spec: &MysqlSinkSpec, zone: &TimeZone) -> Result<Self> {
         let mut columns = Vec::with_capacity(spec.columns.len());
         for declared in &spec.columns {
             let column = written_column(live, declared)?;
@@ -182,12 +181,12 @@ fn shown(value: Datum<'_>) -> String {
 
 /// A key column must hold every value of its declared type apart from every other.
 fn key_column(
-    live: &LiveTable<'_>,
+    live: &LiveTable<'_, Mysql>,
     declared: &(String, crate::model::DataType),
     zone: &TimeZone,
 ) -> Result<KeyColumn> {
     let (name, ty) = declared;
-    let column = live.typed_column(name, ty, crate::db::compatibility::writable)?;
+    let column = live.typed_column(name, ty, crate::db::mysql::writable)?;
     if loses_digits(column, &ty.kind) {
         let what = format!(
             "has key column `{name}` as {}, which cannot tell all values of {} apart; declare it as in the database",

@@ -5,8 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::db::catalog::TableInfo;
-use crate::db::quoted;
+use crate::db::{TableInfo, quoted};
 
 /// Rows of the largest statement.
 const ROWS_MAX: usize = 512;

@@ -125,7 +125,7 @@ impl Shared {
             "table {}: writing failed after {attempts} {times} (sink.max-retries = {}), MySQL at {}: {failure}",
             self.table,
             self.max_retries,
-            self.connections.address()
+            self.connections.database().address()
         ))
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sqlx::{AssertSqlSafe, Executor};
 use tokio::time::timeout;
 
-use crate::db::{Bind, Failure, Freshness, Lease, STATEMENT_TIMEOUT};
+use crate::db::{Bind, Failure, Freshness, Lease, Mysql, STATEMENT_TIMEOUT};
 use crate::error::{Error, Kind, Reason, Result};
 
 use super::Shared;
@@ -82,7 +82,7 @@ fn fits_one_statement(shared: &Shared, change: Change, rows: &[&[u8]]) -> bool {
 
 struct Attempt<'a> {
     shared: &'a Shared,
-    lease: Lease<'a>,
+    lease: Lease<'a, Mysql>,
     /// One statement that is a transaction by itself.
     implicit: bool,
 }

@@ -1,21 +1,18 @@
 //! Database tables of a live case: dimension rows are put in place, rows of a SQL sink are read back.
 
 use sqlx::mysql::MySqlConnection;
-use sqlx::{AssertSqlSafe, Executor, Row as _};
+use sqlx::{AssertSqlSafe, Row as _};
 use tokio::runtime::Runtime;
 
 use crate::config::{Fault, Node};
-use crate::db::{Databases, Freshness, quoted};
+use crate::db::{Databases, Dialect as _, Freshness, Mysql, Sqlite, Statement, quoted};
 use crate::error::{Error, Result};
-use crate::model::{RowKind, Type, Value};
-use crate::plan::{DimensionConnector, MysqlTable, Plan};
+use crate::model::{RowKind, Type};
+use crate::plan::{DimensionConnector, MysqlTable, Plan, SqliteTable};
 
-use super::super::case::scalar;
 use super::super::output::{Form, Row};
-use super::super::tables::{Declared, Tables};
-
-/// Values of a statement, `None` for NULL.
-type Binds = Vec<Option<Vec<u8>>>;
+use super::super::tables::Tables;
+use super::change;
 
 /// Databases that a case names.
 pub(super) struct Database {
@@ -50,48 +47,42 @@ impl Database {
         else {
             return Err(Fault::new(&change.span, format!("table '{name}' is not read by the pipeline")));
         };
-        let DimensionConnector::Mysql(table) = &lookup.connector;
-        let mut statements = Vec::new();
-        for entry in change.as_map().unwrap_or_default() {
-            for row in entry.value.as_list().unwrap_or_default() {
-                match entry.key.written.as_str() {
-                    "upsert" if declared.unique => statements.push(insert(declared, table, row)?),
-                    "delete" => statements.push(delete(declared, table, row)?),
-                    "upsert" => {}
-                    _ => return Err(Fault::new(&entry.key.span, "a live database fails only by itself")),
-                }
+        Ok(match &lookup.connector {
+            DimensionConnector::Mysql(table) => {
+                let name = name_of(table);
+                let changes = change::Changes { declared, table: &name, spelling: change::Spelling::Mysql };
+                self.run(table, &changes.statements(change)?)
             }
-            let rows = entry.value.as_list().unwrap_or_default();
-            if entry.key.written == "upsert" && !declared.unique {
-                // Without a primary key all rows with the key leave, then the new ones come.
-                for row in rows {
-                    statements.push(delete_same(declared, table, row)?);
-                }
-                for row in rows {
-                    statements.push(insert(declared, table, row)?);
-                }
+            DimensionConnector::Sqlite(table) => {
+                let name = quoted(&table.table);
+                let changes = change::Changes { declared, table: &name, spelling: change::Spelling::Sqlite };
+                self.run_in_file(table, &changes.statements(change)?)
             }
-        }
-        Ok(self.run(table, statements))
+        })
     }
 
-    fn run(&self, table: &MysqlTable, statements: Vec<(String, Binds)>) -> Result<()> {
-        let connections = self.databases.get(table);
+    fn run(&self, table: &MysqlTable, statements: &[Statement]) -> Result<()> {
+        let connections = self.databases.mysql.get(table);
         self.runtime.block_on(async {
             let mut lease = connections.lease(Freshness::Any).await.map_err(|f| failed(table, &f))?;
-            let connection: &mut MySqlConnection = &mut lease;
-            for (text, binds) in statements {
-                let query = binds.into_iter().fold(sqlx::query(AssertSqlSafe(text)), |query, bind| {
-                    // Text is converted by the server to the column's type.
-                    match bind.map(String::from_utf8) {
-                        None => query.bind(None::<String>),
-                        Some(Ok(text)) => query.bind(text),
-                        Some(Err(bytes)) => query.bind(bytes.into_bytes()),
-                    }
-                });
-                connection.execute(query).await.map_err(|error| failed(table, &error))?;
+            for statement in statements {
+                Mysql::fetch(&mut lease, statement).await.map_err(|failure| failed(table, &failure))?;
             }
             lease.give_back();
+            Ok(())
+        })
+    }
+
+    /// The job opens the file for reading only; the case must write to it.
+    fn run_in_file(&self, table: &SqliteTable, statements: &[Statement]) -> Result<()> {
+        let failed = |error: &dyn std::fmt::Display| {
+            Error::external(format!("table {} in {}: {error}", table.table, table.path))
+        };
+        self.runtime.block_on(async {
+            let mut connection = Sqlite::connect_to_write(table).await.map_err(|failure| failed(&failure))?;
+            for statement in statements {
+                Sqlite::fetch(&mut connection, statement).await.map_err(|failure| failed(&failure))?;
+            }
             Ok(())
         })
     }
@@ -105,7 +96,7 @@ impl Database {
         let list: Vec<String> =
             columns.iter().map(|column| format!("CAST({} AS CHAR)", quoted(&column.name))).collect();
         let select = format!("SELECT {} FROM {}", list.join(", "), name_of(table));
-        let connections = self.databases.get(table);
+        let connections = self.databases.mysql.get(table);
         let rows = self.runtime.block_on(async {
             let mut lease = connections.lease(Freshness::Any).await.map_err(|f| failed(table, &f))?;
             let connection: &mut MySqlConnection = &mut lease;
@@ -163,57 +154,6 @@ fn failed(table: &MysqlTable, error: &dyn std::fmt::Display) -> Error {
 
 fn name_of(table: &MysqlTable) -> String {
     table.table.split('.').map(quoted).collect::<Vec<_>>().join(".")
-}
-
-fn insert(declared: &Declared, table: &MysqlTable, row: &Node) -> Result<(String, Binds), Fault> {
-    let names: Vec<String> = declared.columns.iter().map(|(name, _)| quoted(name)).collect();
-    let marks = vec!["?"; names.len()].join(", ");
-    let update: Vec<String> = names.iter().map(|name| format!("{name} = VALUES({name})")).collect();
-    let mut text = format!("INSERT INTO {} ({}) VALUES ({marks})", name_of(table), names.join(", "));
-    if declared.unique {
-        text.push_str(&format!(" ON DUPLICATE KEY UPDATE {}", update.join(", ")));
-    }
-    Ok((text, binds(declared, row)?))
-}
-
-fn delete_same(declared: &Declared, table: &MysqlTable, row: &Node) -> Result<(String, Binds), Fault> {
-    let all = binds(declared, row)?;
-    let key =
-        declared.key.iter().filter_map(|&at| Some((declared.columns.get(at)?.0.as_str(), all.get(at)?)));
-    Ok(delete_where(table, key))
-}
-
-fn delete(declared: &Declared, table: &MysqlTable, row: &Node) -> Result<(String, Binds), Fault> {
-    let all = binds(declared, row)?;
-    let given = declared.columns.iter().zip(&all).filter(|((name, _), _)| row.get(name).is_some());
-    Ok(delete_where(table, given.map(|((name, _), value)| (name.as_str(), value))))
-}
-
-fn delete_where<'a>(
-    table: &MysqlTable,
-    key: impl Iterator<Item = (&'a str, &'a Option<Vec<u8>>)>,
-) -> (String, Binds) {
-    let (mut conditions, mut binds) = (Vec::new(), Vec::new());
-    for (name, value) in key {
-        conditions.push(format!("{} <=> ?", quoted(name)));
-        binds.push(value.clone());
-    }
-    (format!("DELETE FROM {} WHERE {}", name_of(table), conditions.join(" AND ")), binds)
-}
-
-/// Values of every declared column, checked against its type.
-fn binds(declared: &Declared, row: &Node) -> Result<Binds, Fault> {
-    let values = declared.row(row)?;
-    let mut binds = Vec::with_capacity(values.len());
-    for ((name, ty), value) in declared.columns.iter().zip(values) {
-        let written = row.get(name).map(scalar).transpose()?.flatten();
-        binds.push(match (value, written) {
-            (Value::Bytes(bytes), _) => Some(bytes),
-            (Value::Null, _) | (_, None) => None,
-            (_, Some(written)) => Some(text(&written, ty).into_bytes()),
-        });
-    }
-    Ok(binds)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 //! which it does only after the sink has its rows. What the sink held before
 //! the case is left out.
 
+mod change;
 mod database;
 mod process;
 mod sink;

@@ -8,16 +8,17 @@
 
 use jiff::tz::TimeZone;
 use sqlx::mysql::{MySql, MySqlRow};
-use sqlx::{Column, Decode, Row, Type as _, TypeInfo, ValueRef};
+use sqlx::{Column, Decode, Row, TypeInfo, ValueRef};
 
 use crate::model::civil::{MILLIS_PER_DAY, civil_from_days, split_millis};
-use crate::model::{Datum, Decimal, Timestamp, Type};
+use crate::model::{Datum, Timestamp, Type};
 
-use super::temporal::day_number;
+use super::super::fit::{self, unreadable};
+use super::super::temporal::day_number;
 
 /// How a column of a result set is written on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wire {
+pub enum Wire {
     Signed,
     Unsigned,
     Bit,
@@ -41,7 +42,7 @@ impl Wire {
             match info.name() {
                 "BOOLEAN" | "TINYINT" | "TINYINT UNSIGNED" | "SMALLINT" | "SMALLINT UNSIGNED" | "INT"
                 | "INT UNSIGNED" | "MEDIUMINT" | "MEDIUMINT UNSIGNED" | "BIGINT" | "BIGINT UNSIGNED" => {
-                    if u64::compatible(info) {
+                    if <u64 as sqlx::Type<MySql>>::compatible(info) {
                         Self::Unsigned
                     } else {
                         Self::Signed
@@ -98,7 +99,7 @@ pub(super) fn read<'a>(
     match wire {
         Wire::Signed | Wire::Unsigned => {
             let value = integer(wire, bytes).ok_or_else(|| unreadable(declared))?;
-            read_integer(value, declared)
+            fit::integer(value, declared)
         }
         Wire::Bit => match declared {
             Type::Boolean => Ok(Datum::Bool(bytes.iter().any(|byte| *byte != 0))),
@@ -116,79 +117,18 @@ pub(super) fn read<'a>(
             Type::Double => Ok(Datum::Double(f64::from_le_bytes(exact(bytes, declared)?))),
             _ => Err(unreadable(declared)),
         },
-        Wire::Decimal => read_decimal(bytes, declared),
-        Wire::Bytes => read_bytes(bytes, declared),
+        Wire::Decimal => {
+            let text = std::str::from_utf8(bytes).map_err(|_| unreadable(declared))?;
+            fit::number(text, declared)
+        }
+        Wire::Bytes => fit::bytes(bytes, declared),
         Wire::Time => read_time(bytes, declared),
         Wire::Date | Wire::DateTime | Wire::Instant => read_date(wire, bytes, declared, zone),
     }
 }
 
-fn unreadable(declared: &Type) -> String {
-    format!("the column's type changed since the start: it cannot be read as {declared}")
-}
-
 fn exact<const N: usize>(bytes: &[u8], declared: &Type) -> Result<[u8; N], String> {
     bytes.try_into().map_err(|_| unreadable(declared))
-}
-
-fn read_integer(value: i128, declared: &Type) -> Result<Datum<'static>, String> {
-    match declared {
-        Type::Boolean => Ok(Datum::Bool(value != 0)),
-        Type::Decimal { .. } => fit_decimal(Decimal::new(value, 0), declared),
-        _ => {
-            let (low, high) = declared.integer_range().ok_or_else(|| unreadable(declared))?;
-            let fitting = i64::try_from(value).ok().filter(|value| (low..=high).contains(value));
-            fitting.map(Datum::Int).ok_or_else(|| format!("{value} does not fit {declared}"))
-        }
-    }
-}
-
-fn read_decimal(bytes: &[u8], declared: &Type) -> Result<Datum<'static>, String> {
-    let text = std::str::from_utf8(bytes).map_err(|_| unreadable(declared))?;
-    if declared.is_integer() {
-        let value = text.parse::<i128>().map_err(|_| format!("{text} does not fit {declared}"))?;
-        return read_integer(value, declared);
-    }
-    match plain_decimal(text) {
-        Some(value) => fit_decimal(value, declared),
-        None => Err(format!("{text} does not fit {declared}")),
-    }
-}
-
-/// The server's plain notation, without the zeros that end the fraction: they would take digits of the 38.
-fn plain_decimal(text: &str) -> Option<Decimal> {
-    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-    let fraction = fraction.trim_end_matches('0');
-    let unscaled = format!("{whole}{fraction}").parse::<i128>().ok()?;
-    let value = Decimal::new(unscaled, u8::try_from(fraction.len()).ok()?);
-    value.fits(38).then_some(value)
-}
-
-fn fit_decimal(value: Decimal, declared: &Type) -> Result<Datum<'static>, String> {
-    let Type::Decimal { precision, scale } = *declared else { return Err(unreadable(declared)) };
-    let rescaled = value.rescale(scale).filter(|rescaled| rescaled.fits(precision));
-    let same =
-        rescaled.filter(|rescaled| scale >= value.scale() || rescaled.rescale(value.scale()) == Some(value));
-    same.map(Datum::Decimal).ok_or_else(|| format!("{value} does not fit {declared}"))
-}
-
-fn read_bytes<'a>(bytes: &'a [u8], declared: &Type) -> Result<Datum<'a>, String> {
-    match *declared {
-        Type::Char(most) | Type::Varchar(most) => {
-            let text = std::str::from_utf8(bytes).map_err(|_| "the bytes are no UTF-8".to_owned())?;
-            if most as usize >= text.len() || most as usize >= text.chars().count() {
-                return Ok(Datum::Str(text));
-            }
-            Err(format!("a text of {} characters does not fit {declared}", text.chars().count()))
-        }
-        Type::Binary(most) | Type::Varbinary(most) => {
-            if most as usize >= bytes.len() {
-                return Ok(Datum::Bytes(bytes));
-            }
-            Err(format!("{} bytes do not fit {declared}", bytes.len()))
-        }
-        _ => Err(unreadable(declared)),
-    }
 }
 
 /// `[length][sign][days: 4][hour][minute][second][micros: 4]`; a length of 0 is 00:00:00.
@@ -250,6 +190,7 @@ pub(crate) fn instant(local: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Decimal;
 
     fn read_utc<'a>(wire: Wire, declared: &Type, bytes: &'a [u8]) -> Result<Datum<'a>, String> {
         read(wire, declared, bytes, &TimeZone::UTC)

@@ -7,7 +7,7 @@
 
 use crate::model::Type;
 
-use super::catalog::ColumnInfo;
+use super::super::table::ColumnInfo;
 
 /// What a live column is, as far as conversions care.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

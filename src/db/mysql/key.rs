@@ -11,16 +11,14 @@
 //! statement.
 
 use jiff::tz::TimeZone;
-use sqlx::MySql;
-use sqlx::mysql::MySqlArguments;
-use sqlx::query::Query;
 
 use crate::model::{Datum, Decimal, Type};
 
-use super::catalog::ColumnInfo;
+use super::super::dialect::{Bind, Key, Part};
+use super::super::table::ColumnInfo;
+use super::super::{number, temporal};
 use super::cells;
 use super::compatibility::Family;
-use super::temporal;
 
 /// Characters of a text key in a batch; longer ones are compared alone.
 const TEXT_MIN: u64 = 255;
@@ -31,7 +29,7 @@ const BINARY_MAX: usize = 2000;
 
 /// The live column that a key part is compared with.
 #[derive(Clone, Debug)]
-pub(crate) struct KeyColumn {
+pub struct KeyColumn {
     /// Name as the database spells it.
     pub(super) name: String,
     kind: Kind,
@@ -83,53 +81,6 @@ enum Repertoire {
     Nothing,
 }
 
-/// A key part, ready for a statement.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Part {
-    /// No row can have it.
-    Absent,
-    /// In a batch or alone.
-    Value {
-        /// What a placeholder is given.
-        bind: Bind,
-        /// Whether it may travel in a batch.
-        batched: bool,
-    },
-}
-
-/// What a placeholder is given.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Bind {
-    Signed(i64),
-    Unsigned(u64),
-    Text(String),
-    Bytes(Vec<u8>),
-}
-
-impl Bind {
-    /// Appends this to the values of a statement.
-    pub(crate) fn to<'q>(
-        &'q self,
-        query: Query<'q, MySql, MySqlArguments>,
-    ) -> Query<'q, MySql, MySqlArguments> {
-        match self {
-            Self::Signed(value) => query.bind(*value),
-            Self::Unsigned(value) => query.bind(*value),
-            Self::Text(text) => query.bind(text.as_str()),
-            Self::Bytes(bytes) => query.bind(bytes.as_slice()),
-        }
-    }
-
-    /// Bytes that it takes in a packet, roughly.
-    pub(super) fn bytes(&self) -> usize {
-        match self {
-            Self::Signed(_) | Self::Unsigned(_) => 8,
-            Self::Text(text) => text.len(),
-            Self::Bytes(bytes) => bytes.len(),
-        }
-    }
-}
-
 impl KeyColumn {
     /// The column, and how values of `declared` are compared with it.
     ///
@@ -160,11 +111,6 @@ impl KeyColumn {
         Ok(Self { name: column.name.clone(), kind })
     }
 
-    /// Name as the database spells it.
-    pub(crate) fn name(&self) -> &str {
-        &self.name
-    }
-
     /// The column's type in the batch's `COLUMNS (…)`; `None`: it is always compared alone.
     pub(super) fn batch_type(&self) -> Option<String> {
         Some(match &self.kind {
@@ -186,29 +132,11 @@ impl KeyColumn {
         if matches!(self.kind, Kind::Binary) { format!("UNHEX({name})") } else { name.to_owned() }
     }
 
-    /// How a placeholder is compared in a plain statement: typed where a text would be compared as a float.
-    pub(crate) fn placeholder(&self) -> String {
-        match &self.kind {
-            Kind::Decimal { precision, scale } => format!("CAST(? AS DECIMAL({precision},{scale}))"),
-            Kind::Date => "CAST(? AS DATE)".to_owned(),
-            Kind::Time { digits } => format!("CAST(? AS TIME({digits}))"),
-            Kind::DateTime { digits } | Kind::Instant { digits, .. } => {
-                format!("CAST(? AS DATETIME({digits}))")
-            }
-            _ => "?".to_owned(),
-        }
-    }
-
-    /// Converts a value of the declared type; a value of a kind that cannot come is absent.
-    pub(crate) fn convert(&self, value: Datum<'_>) -> Part {
-        self.try_convert(value).unwrap_or(Part::Absent)
-    }
-
     fn try_convert(&self, value: Datum<'_>) -> Option<Part> {
         match (&self.kind, value) {
             (Kind::Integer { low, high, .. }, value) => {
-                let whole = whole_number(value)?;
-                (*low..=*high).contains(&whole).then(|| number(whole))?.map(batched)
+                let whole = number::whole(value)?;
+                (*low..=*high).contains(&whole).then(|| number::bind(whole))?.map(Part::batched)
             }
             (Kind::Decimal { precision, scale }, Datum::Decimal(value)) => decimal(value, *precision, *scale),
             (Kind::Decimal { precision, scale }, Datum::Int(value)) => {
@@ -227,10 +155,33 @@ impl KeyColumn {
             (Kind::Instant { digits, zone }, Datum::Timestamp(time)) => {
                 temporal::timestamp_text(cells::instant(time, zone)?, *digits).map(text_batched)
             }
-            (Kind::Plain, Datum::Str(text)) => Some(alone(Bind::Text(text.to_owned()))),
-            (Kind::Plain, value) => Some(alone(number(whole_number(value)?)?)),
+            (Kind::Plain, Datum::Str(text)) => Some(Part::alone(Bind::Text(text.to_owned()))),
+            (Kind::Plain, value) => Some(Part::alone(number::bind(number::whole(value)?)?)),
             _ => None,
         }
+    }
+}
+
+impl Key for KeyColumn {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Typed where a text would be compared as a float.
+    fn placeholder(&self) -> String {
+        match &self.kind {
+            Kind::Decimal { precision, scale } => format!("CAST(? AS DECIMAL({precision},{scale}))"),
+            Kind::Date => "CAST(? AS DATE)".to_owned(),
+            Kind::Time { digits } => format!("CAST(? AS TIME({digits}))"),
+            Kind::DateTime { digits } | Kind::Instant { digits, .. } => {
+                format!("CAST(? AS DATETIME({digits}))")
+            }
+            _ => "?".to_owned(),
+        }
+    }
+
+    fn convert(&self, value: Datum<'_>) -> Part {
+        self.try_convert(value).unwrap_or(Part::Absent)
     }
 }
 
@@ -271,46 +222,18 @@ fn is_word(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-fn batched(bind: Bind) -> Part {
-    Part::Value { bind, batched: true }
-}
-
-fn alone(bind: Bind) -> Part {
-    Part::Value { bind, batched: false }
-}
-
 fn text_batched(text: String) -> Part {
-    batched(Bind::Text(text))
+    Part::batched(Bind::Text(text))
 }
 
 fn bytes_part(bytes: &[u8]) -> Part {
     Part::Value { bind: Bind::Bytes(bytes.to_vec()), batched: bytes.len() <= BINARY_MAX }
 }
 
-fn whole_number(value: Datum<'_>) -> Option<i128> {
-    match value {
-        Datum::Int(value) => Some(value.into()),
-        Datum::Bool(value) => Some(value.into()),
-        Datum::Decimal(value) => {
-            let whole = value.rescale(0)?;
-            (whole.rescale(value.scale()) == Some(value)).then(|| whole.unscaled())
-        }
-        _ => None,
-    }
-}
-
-fn number(whole: i128) -> Option<Bind> {
-    i64::try_from(whole).map(Bind::Signed).or_else(|_| u64::try_from(whole).map(Bind::Unsigned)).ok()
-}
-
 /// A decimal that the column holds exactly.
 fn decimal(value: Decimal, precision: u8, scale: u8) -> Option<Part> {
-    let (mut unscaled, mut after_point) = (value.unscaled(), value.scale());
-    while after_point > 0 && unscaled % 10 == 0 {
-        unscaled /= 10;
-        after_point -= 1;
-    }
-    let exact = Decimal::new(unscaled, after_point);
+    let exact = number::shortest(value);
+    let after_point = exact.scale();
     let whole = exact.to_string().trim_start_matches('-').split('.').next().map_or(0, significant);
     let fits = after_point <= scale && whole <= usize::from(precision.saturating_sub(scale));
     fits.then(|| text_batched(exact.to_string()))
@@ -380,10 +303,10 @@ mod tests {
         assert_eq!(unsigned.batch_type().as_deref(), Some("INT UNSIGNED"));
         assert_eq!(unsigned.convert(Datum::Int(-1)), Part::Absent);
         assert_eq!(unsigned.convert(Datum::Int(4_294_967_296)), Part::Absent);
-        assert_eq!(unsigned.convert(Datum::Int(4_294_967_295)), batched(Bind::Signed(4_294_967_295)));
+        assert_eq!(unsigned.convert(Datum::Int(4_294_967_295)), Part::batched(Bind::Signed(4_294_967_295)));
         let big = key(&column("bigint", "bigint(20) unsigned"), &Type::Decimal { precision: 20, scale: 0 });
         let most = Datum::Decimal(Decimal::new(u64::MAX.into(), 0));
-        assert_eq!(big.convert(most), batched(Bind::Unsigned(u64::MAX)));
+        assert_eq!(big.convert(most), Part::batched(Bind::Unsigned(u64::MAX)));
         assert_eq!(big.convert(Datum::Decimal(Decimal::new(15, 1))), Part::Absent);
     }
 
