@@ -117,6 +117,7 @@ OTHER = {
     "definition": {**GOOD["definition"], "name": "other"},
     "existingSecrets": [*GOOD["existingSecrets"], {"name": "other"}],
     "settings.http.address": "127.0.0.1:80",
+    "settings.health.stall_timeout": "2 min",
     "settings.log.format": "text",
     "settings.shutdown.timeout": "1 min",
     "strategy": {"type": "RollingUpdate"},

