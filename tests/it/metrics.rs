@@ -233,7 +233,7 @@ fn a_live_scrape_is_the_list_and_the_numbers_are_right() {
 
 /// Waits until these metrics have these sums.
 fn wait_for(replica: &Replica, sums: &[(&str, f64)]) -> Scrape {
-    let deadline = Instant::now() + Duration::from_secs(60);
+    let deadline = Instant::now() + Duration::from_secs(120);
     loop {
         let scrape = Scrape::of(replica);
         let is_off = |(name, sum): &&(&str, f64)| (scrape.sum(name, &[]) - sum).abs() > 0.1;
