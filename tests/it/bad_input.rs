@@ -255,7 +255,7 @@ fn a_taken_port_is_one_clear_line() {
     assert_eq!(replica.wait_exit(Duration::from_secs(20)).code(), Some(4), "{}", replica.log_text());
     let expected = format!(
         "error: HTTP address {address} cannot be used: another program uses it; \
-         set http.address (LOOKASIDE__HTTP__ADDRESS) to a free address\n"
+         set http.address (--http, LOOKASIDE__HTTP__ADDRESS) to a free address\n"
     );
     assert_eq!(replica.log_text(), expected);
 }

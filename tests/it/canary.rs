@@ -221,7 +221,7 @@ fn a_job_that_is_refused_shows_no_password() {
     fs::write(&definition, secrets.definition(&topic, &database.name, &protocol)).expect("definition");
     search_commands(&definition);
     // Values in the wrong place, and references that lead nowhere.
-    let faulty = secrets.definition(&topic, &database.name, SASL);
+    let faulty = secrets.definition(&topic, &database.name, &protocol);
     let faults = [
         ("PlainLoginModule", "SecretLoginModule"),
         ("table-name: sink", "table-name: sink\n    sink.max-retries: ${env:CANARY_VARIABLE}"),
