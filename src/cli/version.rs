@@ -2,12 +2,13 @@
 
 use serde_json::{Value as Json, json};
 
-use super::Exit;
 use super::output::{self, OutputFormat};
+use super::{Exit, exit};
 use crate::kafka::Library;
 
-/// Show the version, the build, and the codecs and security that the Kafka client was built with
+/// Show the version, the build, and the codecs and security that the Kafka client was built with.
 #[derive(Debug, clap::Args)]
+#[command(after_help = exit::help(&[Exit::Ok, Exit::Usage]))]
 pub(super) struct Args {}
 
 pub(super) fn run(_: &Args, format: OutputFormat) -> Exit {

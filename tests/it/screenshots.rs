@@ -72,8 +72,8 @@ pipeline:
 options: {{parallelism: 4}}
 ",
         TOPICS[0],
-        table("users", "id INT, name STRING", &(cache(20_000) + "    lookup.enable_hash: true\n")),
-        table("products", "id INT, title STRING", &cache(5_000)),
+        table("users", "id INT, name STRING, PRIMARY KEY (id) NOT ENFORCED", &(cache(20_000) + "    lookup.enable_hash: true\n")),
+        table("products", "id INT, title STRING, PRIMARY KEY (id) NOT ENFORCED", &cache(5_000)),
         TOPICS[1],
     )
 }
