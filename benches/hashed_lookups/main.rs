@@ -7,7 +7,8 @@
     clippy::print_stdout,
     clippy::print_stderr,
     clippy::disallowed_methods,
-    reason = "a benchmark reads its arguments and reports on the terminal"
+    clippy::expect_used,
+    reason = "a benchmark reads its arguments, reports on the terminal, and fails by panicking"
 )]
 
 /// One setting, measured.

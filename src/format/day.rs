@@ -37,7 +37,7 @@ impl DayRead {
 
     /// The timestamp that `text` begins with, if `end` follows, and its length without `end`. `None` leaves it to
     /// [`moment::timestamp`]; what is given is what that would give.
-    #[inline]
+    #[inline(always)]
     pub(super) fn read(&mut self, text: &[u8], end: &[u8]) -> Option<(Timestamp, usize)> {
         let (front, rest) = text.split_first_chunk::<FRONT>()?;
         let date = (word(front, 0)?, word(front, DATE_AND_SEPARATOR - 8)?);
@@ -185,9 +185,9 @@ impl DayWritten {
 /// `HH:mm:ss` of a second of the day.
 #[inline]
 fn clock_text(seconds: u64) -> u64 {
-    let pairs = seconds / 3600 | (seconds / 60 % 60) << 24 | (seconds % 60) << 48;
+    let pairs = (seconds / 3600) | ((seconds / 60 % 60) << 24) | ((seconds % 60) << 48);
     // All three divided by 10 at once.
-    let tens = (pairs * 103 >> 10) & 0x000F_0000_0F00_000F;
+    let tens = ((pairs * 103) >> 10) & 0x000F_0000_0F00_000F;
     let units = pairs - tens * 10;
     (tens | units << 8) | u64::from_le_bytes(*b"00:00:00")
 }

@@ -87,7 +87,7 @@ fn word_at(text: &[u8], at: usize) -> Option<u64> {
 
 /// The number of up to 8 digits that begins at `at`, and how many there are; with 8 of them more may follow.
 /// `None` if there is none, or if the text is shorter than a word.
-#[inline]
+#[inline(always)]
 pub(super) fn number_at(text: &[u8], at: usize) -> Option<(i64, usize)> {
     let word = word_at(text, at)?;
     let count = digits_in_front(word);
@@ -100,7 +100,7 @@ pub(super) fn number_at(text: &[u8], at: usize) -> Option<(i64, usize)> {
 /// Eight digits as text, zeros in front, of a number below [`EIGHT_DIGITS`].
 #[inline]
 pub(super) fn eight_digits(number: u64) -> u64 {
-    let fours = number / 10_000 | (number % 10_000) << 32;
+    let fours = (number / 10_000) | ((number % 10_000) << 32);
     // Divisions by 100 and by 10 of all parts at once, exact in their ranges.
     let hundreds = (fours.wrapping_mul(10_486) >> 20) & 0x0000_007F_0000_007F;
     let pairs = hundreds | (fours - hundreds * 100) << 16;

@@ -188,14 +188,24 @@ impl RowLayout {
                 fixed[i / 8] |= 1 << (i % 8);
             }
         }
-        for (i, slot) in self.slots.iter().enumerate().skip(row.len()) {
-            slot.write(&Datum::Null, &mut variable, fixed);
-            fixed[i / 8] |= 1 << (i % 8);
+        if row.len() < self.slots.len() {
+            self.write_missing(row.len(), variable, fixed);
         }
         for &i in &self.variable {
             if let (Some(slot), Some(datum)) = (self.slots.get(i), row.get(i)) {
                 out.extend_from_slice(slot.kind.variable_part(datum).unwrap_or_default());
             }
+        }
+    }
+
+    /// Writes the columns from `first` on as NULL.
+    #[inline(never)]
+    fn write_missing(&self, first: usize, variable: u32, fixed: &mut [u8]) {
+        for (i, slot) in self.slots.iter().enumerate().skip(first) {
+            if slot.kind.is_variable() {
+                put(fixed, slot.at, &variable.to_le_bytes());
+            }
+            fixed[i / 8] |= 1 << (i % 8);
         }
     }
 

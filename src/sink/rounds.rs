@@ -72,8 +72,7 @@ impl Rounds {
             Payload::Records(records) => records.len(),
             _ => 0,
         };
-        if rows != 0 {
-            let row_bytes = batch.arena.len() / rows;
+        if let Some(row_bytes) = batch.arena.len().checked_div(rows) {
             self.waiting_rows += rows as u64;
             self.waiting_bytes += (row_bytes * rows) as u64;
             self.waiting.push_back(Waiting { batch: Arc::new(batch), rows, next: 0, row_bytes, ticket });

@@ -27,13 +27,13 @@ impl Checks<'_> {
         match &spec.source {
             DimensionConnector::Mysql(source) => {
                 let there = (&self.databases.mysql, source);
-                if self.table(&spec.table, there, &columns, Mysql::readable, report) {
+                if self.table(&spec.table, there, (&columns, Mysql::readable), report) {
                     self.lookups::<Mysql>(&spec, report);
                 }
             }
             DimensionConnector::Sqlite(source) => {
                 let there = (&self.databases.sqlite, source);
-                if self.table(&spec.table, there, &columns, Sqlite::readable, report) {
+                if self.table(&spec.table, there, (&columns, Sqlite::readable), report) {
                     self.lookups::<Sqlite>(&spec, report);
                 }
             }
@@ -60,7 +60,7 @@ impl Checks<'_> {
     pub(super) fn mysql_sink(&self, sink: &MysqlSink, report: &mut Report) {
         let spec = MysqlSinkSpec::new(&self.loaded.plan, sink);
         let there = (&self.databases.mysql, &sink.table);
-        if !self.table(&spec.table, there, &spec.columns, writable, report) {
+        if !self.table(&spec.table, there, (&spec.columns, writable), report) {
             return;
         }
         let asked = MysqlTableSink::check(&spec, &self.databases, &self.clock);
@@ -78,8 +78,7 @@ impl Checks<'_> {
         &self,
         name: &str,
         (databases, source): (&Known<D>, &D::Source),
-        columns: &[(String, DataType)],
-        fits: Fits,
+        (columns, fits): (&[(String, DataType)], Fits),
         report: &mut Report,
     ) -> bool {
         let connections = databases.get(source);

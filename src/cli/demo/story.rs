@@ -203,9 +203,9 @@ mod tests {
     fn a_change_is_followed_by_an_order_of_the_user_it_concerns() {
         let acts = acts(500);
         let mut kinds = Vec::new();
-        for (at, act) in acts.iter().enumerate() {
+        for (act, next) in acts.iter().zip(acts.iter().skip(1)) {
             let Act::Change(change) = act else { continue };
-            let Act::Order(order) = &acts[at + 1] else { panic!("{change:?} is followed by nothing") };
+            let Act::Order(order) = next else { panic!("{change:?} is followed by nothing") };
             assert_eq!(order.what, "changed", "{change:?}");
             assert!(change.sql.contains(&order.user.to_string()), "{change:?} {order:?}");
             kinds.push(change.sql.split(' ').take(3).collect::<Vec<_>>().join(" "));

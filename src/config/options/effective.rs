@@ -62,10 +62,13 @@ fn shown(name: String, text: &Text, secret: bool) -> EffectiveOption {
     EffectiveOption { name, value: redacted(&text.written, secret), place: Some(text.span.clone()) }
 }
 
+/// Written name, option, and for an option of a format its chooser and its format.
+type Applying = (String, &'static OptionSpec, Option<(&'static str, &'static str)>);
+
 impl Specs {
     /// Every option that applies, with the name it is written under and, for an option of a format, its
     /// chooser and its format.
-    fn all(self) -> Vec<(String, &'static OptionSpec, Option<(&'static str, &'static str)>)> {
+    fn all(self) -> Vec<Applying> {
         let Self::Connector(connector, role) = self else {
             return super::JOB_OPTIONS.iter().map(|spec| (spec.name.to_owned(), spec, None)).collect();
         };

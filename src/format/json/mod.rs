@@ -114,14 +114,14 @@ impl JsonReader {
         if self.texts > TEXTS_MAX {
             let text = readable(bytes);
             let stop = self.usual_members(text, 0, 0, &mut row);
-            return self.finish(text, stop, row, arena, each);
+            return self.finish(text, (stop, row), arena, each);
         }
         let stop = self.usual_members(bytes, 0, 0, &mut row);
         if self.is_whole(bytes, &stop) {
             each(row)?;
             return Ok(Tally { rows: 1, dropped: 0 });
         }
-        self.finish(readable(bytes), stop, row, arena, each)
+        self.finish(readable(bytes), (stop, row), arena, each)
     }
 
     /// Whether nothing is left to do for a row.
@@ -138,8 +138,7 @@ impl JsonReader {
     fn finish<'a>(
         &mut self,
         text: &'a str,
-        stop: Stop,
-        row: Fields<'a>,
+        (stop, mut row): (Stop, Fields<'a>),
         arena: &'a Bump,
         mut each: impl FnMut(Fields<'a>) -> Result<(), RowFault>,
     ) -> Result<Tally, RowFault> {
@@ -150,7 +149,8 @@ impl JsonReader {
         let mut tally = Tally::default();
         let mut scanner = Scanner::new(text);
         if stop.nth > 0 {
-            self.rest_of_row(&mut scanner, (stop, row), arena, &mut each, &mut tally)?;
+            let read = self.rest_of_object(&mut scanner, stop, arena, &mut row);
+            self.give(read, row, &mut each, &mut tally)?;
             return Ok(tally);
         }
         if scanner.next_byte() != Some(b'[') {
@@ -187,19 +187,19 @@ impl JsonReader {
         }
         let mut row = Fields::none(self.width, arena);
         let stop = self.usual_members(scanner.text(), scanner.position(), 0, &mut row);
-        self.rest_of_row(scanner, (stop, row), arena, each, tally)
+        let read = self.rest_of_object(scanner, stop, arena, &mut row);
+        self.give(read, row, each, tally)
     }
 
-    /// Reads on where the usual ended; false if nothing can be read behind the row.
-    fn rest_of_row<'a>(
-        &mut self,
-        scanner: &mut Scanner<'a>,
-        (stop, mut row): (Stop, Fields<'a>),
-        arena: &'a Bump,
+    /// Passes a row on, or drops it; false if nothing can be read behind it.
+    fn give<'a>(
+        &self,
+        read: Result<(), Failure>,
+        row: Fields<'a>,
         each: &mut impl FnMut(Fields<'a>) -> Result<(), RowFault>,
         tally: &mut Tally,
     ) -> Result<bool, RowFault> {
-        match self.rest_of_object(scanner, stop, arena, &mut row) {
+        match read {
             Ok(()) => {
                 tally.rows += 1;
                 each(row).map(|()| true)
@@ -219,14 +219,14 @@ impl JsonReader {
         Ok(())
     }
 
+    /// Reads on where the usual ended.
     fn rest_of_object<'a>(
         &mut self,
         scanner: &mut Scanner<'a>,
-        stop: Stop,
+        mut stop: Stop,
         arena: &'a Bump,
         row: &mut Fields<'a>,
     ) -> Result<(), Failure> {
-        let mut stop = stop;
         loop {
             scanner.go_to(stop.at);
             let mut nth = stop.nth;

@@ -300,7 +300,7 @@ impl<'a> Scanner<'a> {
 
 /// The integer of at most seven plain digits that begins at `at`, and its length. Anything else is left to
 /// [`longer_number`], and then to [`Scanner::value`].
-#[inline]
+#[inline(always)]
 pub(crate) fn short_integer(text: &[u8], at: usize) -> Option<(i64, usize)> {
     let (value, len) = number_at(text, at)?;
     if len == word::DIGITS || (len > 1 && text.get(at) == Some(&b'0')) || !ends_number(*text.get(at + len)?) {
@@ -311,7 +311,7 @@ pub(crate) fn short_integer(text: &[u8], at: usize) -> Option<(i64, usize)> {
 
 /// The number that begins at `at`, as `value × 10^-scale`, and its length: at most seven plain digits before the
 /// point and after it, and no more of them after it than `scale`. Anything else is left as by [`short_integer`].
-#[inline]
+#[inline(always)]
 pub(crate) fn short_number(text: &[u8], at: usize, scale: usize) -> Option<(i64, usize)> {
     let (whole, digits) = number_at(text, at)?;
     if digits == word::DIGITS || (digits > 1 && text.get(at) == Some(&b'0')) || digits + scale > SHORT_MAX {

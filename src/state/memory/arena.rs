@@ -67,7 +67,7 @@ fn class_of(len: usize) -> Option<(usize, usize)> {
     }
     // 65..=128 units in steps of 8, 129..=256 in steps of 16, and so on.
     let doubling = (units - 1).ilog2() as usize - EXACT_UNITS.ilog2() as usize;
-    let step = EXACT_UNITS / 8 << doubling;
+    let step = (EXACT_UNITS / 8) << doubling;
     let eighth = (units - (EXACT_UNITS << doubling)).div_ceil(step);
     Some((EXACT_UNITS - 1 + doubling * 8 + eighth, (EXACT_UNITS << doubling) + eighth * step))
 }
@@ -78,7 +78,7 @@ fn units_of(class: usize) -> usize {
         return class + 1;
     }
     let (doubling, eighth) = ((class - EXACT_UNITS) / 8, (class - EXACT_UNITS) % 8 + 1);
-    (EXACT_UNITS << doubling) + eighth * (EXACT_UNITS / 8 << doubling)
+    (EXACT_UNITS << doubling) + eighth * ((EXACT_UNITS / 8) << doubling)
 }
 
 impl Arena {
