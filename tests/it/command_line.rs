@@ -185,6 +185,7 @@ fn settings_come_with_their_origin() {
 #[test]
 fn options_in_effect_are_a_definition_that_says_the_same() {
     let folder = tempfile::tempdir().expect("folder");
+    let places = regex::Regex::new(r#","place":(null|\{[^}]*\})"#).expect("pattern");
     for entry in fs::read_dir("config/examples").expect("examples") {
         let path = entry.expect("entry").path();
         let path = path.to_str().expect("path");
@@ -204,10 +205,7 @@ fn options_in_effect_are_a_definition_that_says_the_same() {
             let document: Json = serde_json::from_slice(&output.stdout).expect("json");
             let text = document["definition"].to_string();
             // Places differ, and what was a default is written now.
-            regex::Regex::new(r#","place":(null|\{[^}]*\})"#)
-                .expect("pattern")
-                .replace_all(&text, "")
-                .into_owned()
+            places.replace_all(&text, "").into_owned()
         };
         assert_eq!(options(path), options(own), "{path}");
     }

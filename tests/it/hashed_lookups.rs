@@ -2,13 +2,11 @@
 
 #[path = "../../benches/hashed_lookups/measure.rs"]
 mod measure;
-#[path = "../../benches/workload/random.rs"]
-#[expect(dead_code, reason = "shared with the benchmarks, which use all of it")]
-mod random;
 #[path = "../../benches/hashed_lookups/table.rs"]
 #[expect(dead_code, reason = "the benchmark writes the document")]
 mod table;
 
+use crate::workload::random;
 use lookaside::lookup::LookupCounters;
 
 use measure::{Setting, Stream, measure};

@@ -118,11 +118,11 @@ fn connector(connector: &ConnectorSpec) -> String {
     let roles: Vec<&str> = connector.roles.iter().map(|role| role.name()).collect();
     let mut out = format!("### `{}`: {}\n\n{}\n\n", connector.name, roles.join(" and "), connector.doc);
     let twin = CONNECTORS.iter().take_while(|other| other.name != connector.name);
-    if let Some(twin) = twin.clone().find(|other| other.options == connector.options) {
-        if !connector.options.is_empty() {
-            write!(out, "Its options are those of `{}`.\n\n", twin.name).expect("text");
-            return out;
-        }
+    if let Some(twin) = twin.clone().find(|other| other.options == connector.options)
+        && !connector.options.is_empty()
+    {
+        write!(out, "Its options are those of `{}`.\n\n", twin.name).expect("text");
+        return out;
     }
     if connector.options.is_empty() {
         out.push_str("It has no options.\n\n");

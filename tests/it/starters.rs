@@ -58,9 +58,9 @@ fn every_combination_is_valid() {
 #[test]
 fn what_is_commented_out_can_be_taken_in() {
     let folder = tempfile::tempdir().expect("folder");
+    let option = regex::Regex::new("(?m)^( +)# ([a-z].*: .*?)( {2,}#.*)?$").expect("pattern");
     for (source, sink) in [("upsert-kafka", "mysql"), ("upsert-kafka", "upsert-kafka"), ("kafka", "print")] {
         let output = lookaside(&["init", "-", "--source", source, "--sink", sink], folder.path());
-        let option = regex::Regex::new("(?m)^( +)# ([a-z].*: .*?)( {2,}#.*)?$").expect("pattern");
         let written = text(&output.stdout);
         let offered = written.lines().filter(|line| option.is_match(line)).count();
         assert!(3 < offered, "{written}");

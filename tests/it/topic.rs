@@ -44,6 +44,21 @@ pub fn create_with(name: &str, partitions: i32, settings: &[(&str, &str)]) {
     for result in results {
         result.expect("create topic");
     }
+    // The broker answers before its metadata shows the topic.
+    for _ in 0..200 {
+        let metadata = admin.inner().fetch_metadata(Some(name), Duration::from_secs(10));
+        let shown = metadata.is_ok_and(|metadata| {
+            metadata.topics().first().is_some_and(|topic| {
+                topic.partitions().len() == usize::try_from(partitions).unwrap_or(0)
+                    && topic.partitions().iter().all(|partition| 0 <= partition.leader())
+            })
+        });
+        if shown {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    panic!("topic {name} does not show in the broker's metadata");
 }
 
 /// A producer for test input.

@@ -3,7 +3,7 @@
 #[path = "../../benches/workload/orders.rs"]
 mod orders;
 #[path = "../../benches/workload/random.rs"]
-mod random;
+pub(crate) mod random;
 #[path = "../../benches/workload/tables.rs"]
 mod tables;
 
