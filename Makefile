@@ -9,7 +9,7 @@ help: ## list the verbs
 demo: build ## the order example on a broker and tables of its own: nothing to install (ARGS="--rate 20")
 	target/release/lookaside demo $(ARGS)
 
-packages: ## install what compiling needs beyond Rust: C compiler, CMake, OpenSSL's headers
+packages: ## install what compiling needs beyond Rust: C and C++ compilers, CMake, pkg-config, OpenSSL's headers
 	@tests/stack/packages.sh
 
 build: packages ## build the release binary, target/release/lookaside

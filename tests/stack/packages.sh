@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What compiling needs beyond Rust, for the Kafka client: a C compiler, CMake and OpenSSL's headers. Installed where that
-# is allowed, else named in one line.
+# What compiling needs beyond Rust, for the Kafka client: C and C++ compilers, make, CMake, pkg-config and OpenSSL's
+# headers. Installed where that is allowed, else named in one line.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/need.sh"
 
