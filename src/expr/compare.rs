@@ -56,14 +56,18 @@ impl Comparison {
     /// Whether `left` and `right`, neither NULL, stand in this relation. NaN
     /// stands in none but `<>`.
     pub(super) fn holds(self, left: Datum<'_>, right: Datum<'_>) -> bool {
-        let order = order(left, right);
+        order(left, right).map_or(self == Self::NotEqual, |order| self.admits(order))
+    }
+
+    /// Whether two values that are ordered so stand in this relation.
+    pub(super) fn admits(self, order: Ordering) -> bool {
         match self {
-            Self::Equal => order == Some(Ordering::Equal),
-            Self::NotEqual => order != Some(Ordering::Equal),
-            Self::Less => order == Some(Ordering::Less),
-            Self::LessOrEqual => matches!(order, Some(Ordering::Less | Ordering::Equal)),
-            Self::Greater => order == Some(Ordering::Greater),
-            Self::GreaterOrEqual => matches!(order, Some(Ordering::Greater | Ordering::Equal)),
+            Self::Equal => order.is_eq(),
+            Self::NotEqual => order.is_ne(),
+            Self::Less => order.is_lt(),
+            Self::LessOrEqual => order.is_le(),
+            Self::Greater => order.is_gt(),
+            Self::GreaterOrEqual => order.is_ge(),
         }
     }
 }

@@ -1,12 +1,38 @@
 //! A compiled expression, as the rest of the program sees it.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use bumpalo::Bump;
 
 use super::ir::{Node, Typed};
 use super::{Columns, CompileError, EvalError, Parsed, Scope, Settings, bind, eval};
-use crate::model::{DataType, Datum, Type};
+use crate::model::{DataType, Datum, Decimal, Type};
+
+/// The comparison of a column with an exact number, for callers that read the column without making a value of it.
+/// It does not hold for NULL.
+#[derive(Clone, Copy, Debug)]
+pub struct NumberTest {
+    /// Position of the column.
+    pub column: usize,
+    /// What it is compared with.
+    pub number: Decimal,
+    /// Whether the comparison holds for a value that is less, equal, greater.
+    orders: [bool; 3],
+}
+
+impl NumberTest {
+    /// Whether it holds for a value of the column that stands so to the number.
+    #[must_use]
+    pub fn holds(&self, order: Ordering) -> bool {
+        let [less, equal, greater] = self.orders;
+        match order {
+            Ordering::Less => less,
+            Ordering::Equal => equal,
+            Ordering::Greater => greater,
+        }
+    }
+}
 
 /// A compiled expression. Cheap to clone; holds no state between rows.
 #[derive(Clone, Debug)]
@@ -74,6 +100,21 @@ impl Expression {
             Node::Column(index) => Some(*index),
             _ => None,
         }
+    }
+
+    /// What is asked, when the expression is nothing but the comparison of a column with an exact number.
+    #[must_use]
+    pub fn as_number_test(&self) -> Option<NumberTest> {
+        let Node::Compare(comparison, sides) = &*self.node else { return None };
+        let [Node::Column(column), Node::Constant(constant)] = &**sides else { return None };
+        let number = match constant.datum() {
+            Datum::Int(number) => Decimal::new(number.into(), 0),
+            Datum::Decimal(number) => number,
+            _ => return None,
+        };
+        let relation = |order| comparison.admits(order);
+        let orders = [Ordering::Less, Ordering::Equal, Ordering::Greater].map(relation);
+        Some(NumberTest { column: *column, number, orders })
     }
 
     /// Whether the value is the same for every row.

@@ -24,7 +24,7 @@ mod syntax;
 pub mod text;
 mod zone;
 
-pub use expression::Expression;
+pub use expression::{Expression, NumberTest};
 pub use scope::{Column, Scope};
 pub use syntax::{Parsed, parse_type};
 pub use zone::Zone;

@@ -7,6 +7,7 @@ use bumpalo::Bump;
 use crate::error::RowFault;
 use crate::model::Slice;
 
+use super::index::{Found, Rows};
 use super::{Answer, Outcome};
 
 /// A dimension row of a joined row: an answer of the batch, a row of it, and the batch's copy of its bytes.
@@ -126,8 +127,18 @@ impl JoinBatch {
     }
 
     /// The next key that the batch asks for has this answer.
-    pub(super) fn add_answer(&mut self, answer: &Arc<Answer>) {
-        let answered = self.copy(answer);
+    pub(super) fn add_answer(&mut self, found: &Found<'_>) {
+        let answered = match found.rows {
+            Rows::Elsewhere => self.copy(found.answer),
+            rows => {
+                let first = u32::try_from(self.copies.len()).unwrap_or(u32::MAX);
+                if let Rows::One(row) = rows {
+                    self.copies.push(Slice::append(&mut self.copied, row));
+                }
+                let kept = self.keeps.then(|| Arc::clone(found.answer));
+                Answered::Rows { first, count: u32::from(matches!(rows, Rows::One(_))), kept }
+            }
+        };
         self.answers.push(answered);
     }
 

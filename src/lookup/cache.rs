@@ -10,7 +10,7 @@
 
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash, Hasher};
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use foldhash::fast::RandomState;
@@ -22,15 +22,16 @@ use smallvec::SmallVec;
 use crate::clock::Millis;
 use crate::plan::CachePlan;
 
-use super::index::{Index, Place};
+use super::index::{Found, Index, Place};
 
 /// Keys per table and replica when the definition bounds the time alone: enough for any dimension that
 /// fits, and expired entries of others make room by not being used.
 const KEYS_DEFAULT: u64 = 1_000_000;
 /// Caches of fewer keys tell `moka` of every use, so that what goes is exactly the least recently used.
 const EXACT_BELOW: u64 = 1_024;
-/// Larger ones tell it of a key once in this many milliseconds.
-const TOUCH_EVERY: Millis = 1_000;
+/// Larger ones tell it of a key once while so many new keys come as are this part of all: a key moves towards
+/// eviction only as others come, so one in use is never among the oldest.
+const TOUCHES_PER_TURNOVER: u64 = 16;
 
 /// The rows of one key, after the condition on the dimension side.
 #[derive(Debug)]
@@ -39,14 +40,13 @@ pub struct Answer {
     pub key: SmallVec<[u8; 16]>,
     /// Packed rows; none: the dimension has no such row.
     pub rows: SmallVec<[Arc<[u8]>; 1]>,
-    written: Millis,
-    used: AtomicI64,
+    pub(super) written: Millis,
 }
 
 impl Answer {
     /// An answer that came at `now`.
     pub(super) fn new(key: &[u8], rows: SmallVec<[Arc<[u8]>; 1]>, now: Millis) -> Self {
-        Self { key: SmallVec::from_slice(key), rows, written: now, used: AtomicI64::new(now) }
+        Self { key: SmallVec::from_slice(key), rows, written: now }
     }
 }
 
@@ -78,7 +78,7 @@ impl Hash for ByKey {
 #[derive(Debug)]
 pub(super) enum Probe<'a> {
     /// An answer that is still good.
-    Hit(&'a Arc<Answer>),
+    Hit(Found<'a>),
     /// The same, and the batch has it already under this number; whether it says that there is no row.
     Known(u32, bool),
     /// Nothing.
@@ -106,13 +106,15 @@ struct Expiry {
 }
 
 impl Expiry {
-    fn is_over(self, answer: &Answer, now: Millis) -> bool {
-        let past = |since: Millis, limit: Option<Millis>| {
-            limit.is_some_and(|limit| since.saturating_add(limit) <= now)
+    fn is_over(self, index: &Index, place: Place, now: Millis) -> bool {
+        let past = |since: Option<Millis>, limit: Option<Millis>| {
+            limit.is_some_and(|limit| since.is_none_or(|since| since.saturating_add(limit) <= now))
         };
-        past(answer.written, self.write)
-            || (self.access.is_some() && past(answer.used.load(Ordering::Relaxed), self.access))
-            || (answer.rows.is_empty() && past(answer.written, self.missing))
+        past(index.written(place), self.write)
+            || (self.access.is_some() && past(index.used(place), self.access))
+            || (self.missing.is_some()
+                && index.found(place).is_some_and(|found| found.is_empty())
+                && past(index.written(place), self.missing))
     }
 }
 
@@ -126,6 +128,8 @@ pub(super) struct PartialCache {
     /// How many of these were let go because the cache was full.
     evictions: Arc<AtomicU64>,
     keys: u64,
+    /// New keys between two touches.
+    touch_every: u32,
     hasher: RandomState,
     expiry: Expiry,
     cache_missing_key: bool,
@@ -151,11 +155,12 @@ impl PartialCache {
             duration.map(|duration| i64::try_from(duration.as_millis()).unwrap_or(i64::MAX))
         };
         Self {
-            index: Index::default(),
+            index: Index::new(),
             bound,
             evicted,
             evictions,
             keys,
+            touch_every: u32::try_from(keys / TOUCHES_PER_TURNOVER).unwrap_or(u32::MAX / 2),
             hasher,
             expiry: Expiry {
                 write: millis(plan.expire_after_write),
@@ -176,47 +181,43 @@ impl PartialCache {
         self.index.place(hash)
     }
 
-    /// Touches the entries at these places, each level of all of them before the next level of the first,
-    /// so that the processor fetches many from memory at a time.
-    pub fn fetch(&self, places: impl Iterator<Item = Place> + Clone) {
-        let answers = || places.clone().filter_map(|place| self.index.answer(place));
-        let rows: usize = answers().map(|answer| answer.rows.len()).sum();
-        let bytes: usize =
-            answers().filter_map(|answer| answer.rows.first()?.first()).map(|&b| usize::from(b)).sum();
-        std::hint::black_box(rows ^ bytes);
+    /// Touches the entries at these places, so that the processor fetches many of them from memory at a time.
+    pub fn fetch(&self, places: impl Iterator<Item = Place>) {
+        self.index.fetch(places);
     }
 
-    /// Looks a key up. `run` is the number of the batch that asks, not 0; if it has not got the answer yet,
-    /// it will keep it under the number `next`.
+    /// Looks a key up. `run` is the number of the batch that asks, not 0; if the answer is long and the batch has
+    /// not got it yet, it will keep it under the number `next`.
     pub fn probe(&mut self, stored: StoredKey<'_>, run: u64, next: u32, now: Millis) -> Probe<'_> {
         let StoredKey { key, hash, place } = stored;
-        let is_exact = self.keys < EXACT_BELOW;
-        let is_tight = is_exact || self.keys - self.keys / 8 <= self.index.len() as u64;
         let Some(place) = self.index.find(place, hash, key) else { return Probe::Miss { expired: false } };
-        if let Some(answer) = self.index.answer(place).filter(|answer| self.expiry.is_over(answer, now)) {
-            let answer = Arc::clone(answer);
-            self.index.remove(hash, &answer);
+        if self.expiry.is_over(&self.index, place, now) {
+            if let Some(answer) = self.index.found(place).map(|found| Arc::clone(found.answer)) {
+                self.index.remove(hash, &answer);
+            }
             self.bound.invalidate(key);
             return Probe::Miss { expired: true };
         }
-        let Some(slot) = self.index.slot(place) else { return Probe::Miss { expired: false } };
         if self.expiry.access.is_some() {
-            slot.answer.used.store(now, Ordering::Relaxed);
+            self.index.use_at(place, now);
         }
-        if is_tight && (is_exact || slot.touched.saturating_add(TOUCH_EVERY) <= now) {
-            slot.touched = now;
+        let is_exact = self.keys < EXACT_BELOW;
+        let is_tight = is_exact || self.keys - self.keys / 8 <= self.index.len() as u64;
+        if is_tight && (is_exact || self.index.touch(place, self.touch_every)) {
             let _ = self.bound.get(key);
         }
-        match slot.number_in(run, next) {
-            Some(number) => Probe::Known(number, slot.answer.rows.is_empty()),
-            None => Probe::Hit(&slot.answer),
+        if let Some(is_empty) = self.index.found(place).filter(Found::is_long).map(|found| found.is_empty())
+            && let Some(number) = self.index.number_in(place, run, next)
+        {
+            return Probe::Known(number, is_empty);
         }
+        self.index.found(place).map_or(Probe::Miss { expired: false }, Probe::Hit)
     }
 
     /// Keeps an answer; [`PartialCache::settle`] is called after a number of them.
     pub fn put(&mut self, answer: &Arc<Answer>) {
         if !answer.rows.is_empty() || self.cache_missing_key {
-            self.index.put(self.hasher.hash_one(&*answer.key), answer, answer.written);
+            self.index.put(self.hasher.hash_one(&*answer.key), answer);
             self.bound.insert(ByKey(answer.clone()), answer.clone());
         }
     }
@@ -341,12 +342,15 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_that_has_an_answer_is_told_its_number() {
+    fn a_batch_that_has_a_long_answer_is_told_its_number() {
         let mut cache = PartialCache::new(&UNBOUNDED, 1);
-        put(&mut cache, "a", 1, 0);
+        put(&mut cache, "a", 3, 0);
         assert!(matches!(probe(&mut cache, "a", (7, 3), 0), Probe::Hit(_)));
         assert!(matches!(probe(&mut cache, "a", (7, 4), 0), Probe::Known(3, false)));
         assert!(matches!(probe(&mut cache, "a", (8, 0), 0), Probe::Hit(_)), "another batch has not got it");
+        put(&mut cache, "b", 1, 0);
+        assert!(matches!(probe(&mut cache, "b", (7, 5), 0), Probe::Hit(_)));
+        assert!(matches!(probe(&mut cache, "b", (7, 6), 0), Probe::Hit(_)), "a short one is copied instead");
     }
 
     #[test]
@@ -369,7 +373,7 @@ mod tests {
         put(&mut cache, "a", 1, 0);
         put(&mut cache, "a", 3, 1);
         let Probe::Hit(answer) = probe(&mut cache, "a", (1, 0), 1) else { panic!("no answer") };
-        assert_eq!(answer.rows.len(), 3);
+        assert_eq!(answer.answer.rows.len(), 3);
         assert_eq!((cache.len(), cache.evictions()), (1, 0));
     }
 }

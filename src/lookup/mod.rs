@@ -287,7 +287,7 @@ impl Lookups {
         let question = Question { run, next, waiter, rows: 1, hash: wanted.hash, place: wanted.place };
         match step.ask(key, question, now) {
             Asking::Known(number) => return Asked::Answer(number),
-            Asking::Hit(answer) => batch.add_answer(answer),
+            Asking::Hit(found) => batch.add_answer(&found),
             Asking::Waiting => batch.add_waiting(),
         }
         Asked::Answer(next)
@@ -400,7 +400,7 @@ impl Lookups {
             let hash = step.hash(key);
             let question = Question { run, next: position, waiter, rows: asked.rows, hash, place: None };
             outcomes.push(match step.ask(key, question, now) {
-                Asking::Hit(answer) => Outcome::Rows(Arc::clone(answer)),
+                Asking::Hit(found) => Outcome::Rows(Arc::clone(found.answer)),
                 Asking::Waiting => Outcome::Waiting,
                 // Keys of one question are distinct, so no earlier one has this answer.
                 Asking::Known(number) => outcomes.get(number as usize).cloned().unwrap_or(Outcome::Waiting),

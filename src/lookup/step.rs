@@ -14,7 +14,7 @@ use crate::model::{DataType, Datum, RowLayout, ShardId};
 use crate::plan::{JoinKind, JoinedLayout, JoinedRow, LookupPlan, PackedRow};
 
 use super::cache::{PartialCache, Probe, StoredKey};
-use super::index::Place;
+use super::index::{Found, Place};
 use super::key::KeyBuilder;
 use super::requests::{Request, Requests, Taken, Waiter};
 use super::{Answer, LookupCounters, Outcome, fault_in};
@@ -70,7 +70,7 @@ impl Owner {
 #[derive(Debug)]
 pub(super) enum Asking<'a> {
     /// Answered from the cache.
-    Hit(&'a Arc<Answer>),
+    Hit(Found<'a>),
     /// The batch has this answer, or waits for it, under this number.
     Known(u32),
     /// On the way.
@@ -110,7 +110,7 @@ impl Step {
     }
 
     /// Fetches what the cache has at these places from memory.
-    pub fn fetch(&self, places: impl Iterator<Item = Place> + Clone) {
+    pub fn fetch(&self, places: impl Iterator<Item = Place>) {
         if let Some(cache) = &self.cache {
             cache.fetch(places);
         }
@@ -122,10 +122,10 @@ impl Step {
         let rows = u64::from(rows);
         let mut expired = false;
         match self.cache.as_mut().map(|cache| cache.probe(StoredKey { key, hash, place }, run, next, now)) {
-            Some(Probe::Hit(answer)) => {
+            Some(Probe::Hit(found)) => {
                 self.counters.hits += rows;
-                self.counters.negative_hits += if answer.rows.is_empty() { rows } else { 0 };
-                return Asking::Hit(answer);
+                self.counters.negative_hits += if found.is_empty() { rows } else { 0 };
+                return Asking::Hit(found);
             }
             Some(Probe::Known(number, empty)) => {
                 self.counters.hits += rows;

@@ -274,6 +274,16 @@ impl ColumnReader {
         row.get(self.null_byte).is_none_or(|bits| bits & self.null_bit != 0)
     }
 
+    /// Digits after the point of every value that [`ColumnReader::cell`] gives as a number; `None` if it gives none.
+    #[must_use]
+    pub fn scale(&self) -> Option<u8> {
+        match self.slot.kind {
+            SlotKind::I32 | SlotKind::I64 => Some(0),
+            SlotKind::Decimal64(scale) => Some(scale),
+            _ => None,
+        }
+    }
+
     /// The column's value; as [`RowLayout::get`].
     #[must_use]
     pub fn datum<'a>(&self, row: &'a [u8]) -> Datum<'a> {
