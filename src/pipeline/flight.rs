@@ -15,7 +15,7 @@ use crate::normalize::Changes;
 
 /// Batches in flight above which a shard accepts no more records: enough to hide a lookup behind the
 /// normalization of what follows, few enough that memory and the time to drain stay small.
-pub const FLIGHTS_MAX: usize = 32;
+pub const FLIGHTS_MAX: usize = 8;
 /// Emptied batches kept for their buffers.
 const SPARE_MAX: usize = FLIGHTS_MAX;
 /// Buffers larger than this are given back rather than kept.
