@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::clock::Millis;
 use crate::expr::{Column, Expression, Scope, Settings};
 use crate::keygroup::KeyHash;
 use crate::model::{DataType, RowKind, Type, Value};
@@ -71,6 +72,7 @@ impl Job {
             table: "s".into(),
             kind: if key == 0 { SourceKind::Kafka } else { SourceKind::UpsertKafka },
             topics: Topics::List(vec!["t".into()]),
+            discovery: Millis::MAX,
             client: client(),
             group_id: "g".into(),
             startup: Startup::Earliest,
