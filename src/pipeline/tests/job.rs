@@ -186,6 +186,7 @@ impl Job {
                 table: table.into(),
                 username: None,
                 password: None,
+                tls: true,
                 connect_timeout: Duration::from_secs(1),
             }),
             hash_order: (0..key.len()).filter(streaming).collect(),
