@@ -419,8 +419,12 @@ fn a_missing_topic_is_named_at_start() {
     let error = Member::open(&plan(&name, SourceKind::Kafka)).err().expect("missing");
     assert_eq!(error.kind(), Kind::External);
     assert!(error.to_string().contains(&name), "{error}");
+    let near = format!("{name}-orders");
+    topic::create(&near, 1);
+    let error = Member::open(&plan(&format!("{name}-order"), SourceKind::Kafka)).err().expect("missing");
+    assert!(error.to_string().ends_with(&format!("; did you mean '{near}'?")), "{error}");
     let mut pattern = plan(&name, SourceKind::Kafka);
-    pattern.topics = Topics::Pattern(format!("{name}-.*"));
+    pattern.topics = Topics::Pattern(format!("{name}_.*"));
     let error = Member::open(&pattern).err().expect("no match");
     assert_eq!(error.kind(), Kind::External);
 }
