@@ -29,8 +29,9 @@ deny: ## licences, sources and bans of the dependencies
 	@command -v cargo-deny >/dev/null 2>&1 || cargo install cargo-deny --locked --quiet
 	cargo deny --log-level error check bans licenses sources
 
-docs: ## write the documents that are made from the source: docs/metrics.md
-	LOOKASIDE_UPDATE_DOCS=1 cargo test --quiet --test it the_document_is_the_list
+docs: packages ## write what is made from the source: docs/metrics.md, cli.md, definition.md, the table and schema in helm/
+	UPDATE_EXPECTED=1 cargo test --quiet --test it -- \
+	  the_document_is_the_list the_definition_reference_is the_command_reference_is it_is_as_it_says_of_itself it_takes_what_the_program_takes
 
 bench: ## the workload against a bare copy loop (FLINK=1: and Flink), and hashed against unhashed lookups
 	cargo bench --bench hashed_lookups

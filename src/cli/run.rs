@@ -23,7 +23,9 @@ const IO_THREADS: usize = 2;
 
 /// Run a definition until its input ends, it is asked to stop, or something fails.
 ///
-/// An unreachable broker or database is waited for. SIGTERM and SIGINT drain, commit and end with 0; a second one aborts.
+/// A broker that cannot be reached is waited for, and so is a database at start; while the job runs, a lookup is tried
+/// `lookup.max-retries` times again and a write to MySQL `sink.max-retries` times, then the job stops. SIGTERM and SIGINT
+/// drain, commit and end with 0; a second one aborts.
 #[derive(Debug, clap::Args)]
 #[command(after_help = exit::help(CODES))]
 pub(super) struct Args {

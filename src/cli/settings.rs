@@ -11,8 +11,8 @@ pub(super) struct SettingsArgs {
     /// Settings of the process; without it config/settings.yaml, if it is there.
     #[arg(long, value_name = "FILE")]
     settings: Option<PathBuf>,
-    /// Address of the HTTP face.
-    #[arg(long, value_name = "HOST:PORT")]
+    /// Address of the page, /metrics and the probes: numbers, such as 127.0.0.1:8080.
+    #[arg(long, value_name = "ADDRESS:PORT")]
     http: Option<String>,
     /// Log filter: error, warn, info, debug or trace, also per module.
     #[arg(long, value_name = "LEVEL")]

@@ -119,7 +119,7 @@ pub fn effective(file: Option<&Path>, flags: &[(&str, String)]) -> Result<Vec<Ef
 
 fn address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SocketAddr, D::Error> {
     let text = String::deserialize(deserializer)?;
-    text.parse().map_err(|_| de::Error::custom("it must be an address and a port, such as 0.0.0.0:8080"))
+    text.parse().map_err(|_| de::Error::custom("it must be a numeric address and a port: 127.0.0.1:8080 for this machine alone, 0.0.0.0:8080 for everyone"))
 }
 
 fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
@@ -175,7 +175,16 @@ mod tests {
     fn what_does_not_exist_or_fit_is_refused_with_its_place() {
         let wrong = [
             ("LOOKASIDE__HTTP__ADRESS", "1", "unknown setting 'http.adress'; did you mean 'http.address'?"),
-            ("LOOKASIDE__HTTP__ADDRESS", "nowhere", "'http.address' is 'nowhere': it must be an address"),
+            (
+                "LOOKASIDE__HTTP__ADDRESS",
+                "nowhere",
+                "'http.address' is 'nowhere': it must be a numeric address",
+            ),
+            (
+                "LOOKASIDE__HTTP__ADDRESS",
+                "localhost:8080",
+                "'http.address' is 'localhost:8080': it must be a numeric",
+            ),
             (
                 "LOOKASIDE__LOG__FORMAT",
                 "jso",

@@ -70,7 +70,7 @@ impl Reader {
         Error::new(
             Kind::Data,
             format!(
-                "table {}, column {}: {met} (value_out_of_range); \
+                "table {}, column {}: {met}; \
                  correct the row in {}, or declare the column as wide as it is there",
                 self.table,
                 column.name,

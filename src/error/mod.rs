@@ -1,8 +1,8 @@
 //! Few kinds of error, chosen by what the caller does about them.
 //!
 //! The kind decides the exit code and whether anyone tries again; the message
-//! says what happened, where, and what to do. A fault in the data carries its
-//! place in Kafka and a [`Reason`] from a closed list.
+//! says what happened, where, and what to do. A row that cannot be processed carries
+//! its place in Kafka and a [`Reason`] from a closed list.
 
 mod fault;
 mod io;
@@ -23,7 +23,7 @@ pub enum Kind {
     Usage,
     /// The definition or the settings are invalid: exit 3.
     Definition,
-    /// An external system refuses (password, missing table, column or topic): exit 4.
+    /// An external system refuses (password, missing table, column or topic), or failed after all retries: exit 4.
     External,
     /// Stopped on bad data: exit 5.
     Data,
@@ -91,7 +91,7 @@ impl Error {
         self.kind
     }
 
-    /// The fault in the data, when there is one.
+    /// The row that it stopped at, and why, when it was one.
     #[must_use]
     pub fn fault(&self) -> Option<&DataFault> {
         self.fault.as_deref()
@@ -141,6 +141,7 @@ impl Error {
 
 impl From<DataFault> for Error {
     fn from(fault: DataFault) -> Self {
-        Self { kind: Kind::Data, message: fault.to_string(), fault: Some(Box::new(fault)), subject: None }
+        let (kind, message) = (fault.reason.kind(), fault.to_string());
+        Self { kind, message, fault: Some(Box::new(fault)), subject: None }
     }
 }

@@ -5,6 +5,8 @@
 
 use std::fmt;
 
+use super::Kind;
+
 macro_rules! reasons {
     ($($variant:ident = $name:literal, $doc:literal;)*) => {
         /// Why a row cannot be processed.
@@ -41,6 +43,16 @@ reasons! {
     InvalidArgument = "invalid_argument", "A function met an argument it has no result for.";
     LookupFailed = "lookup_failed", "The lookup kept failing after all retries.";
     SinkRejected = "sink_rejected", "The sink refuses the row.";
+}
+
+impl Reason {
+    /// What ends the job: data that stays as it is, or a database that refuses for longer than it is waited for.
+    pub(super) fn kind(self) -> Kind {
+        match self {
+            Self::LookupFailed => Kind::External,
+            _ => Kind::Data,
+        }
+    }
 }
 
 impl fmt::Display for Reason {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::clock::Millis;
 use crate::expr::{Column, Expression, Scope, Settings};
 use crate::model::{DataType, Type};
 use crate::plan::{
@@ -72,6 +73,7 @@ pub(crate) fn source(columns: &[(&str, DataType)], key: &[usize]) -> SourcePlan 
         table: "orders".into(),
         kind: SourceKind::UpsertKafka,
         topics: Topics::List(vec!["orders".into()]),
+        discovery: Millis::MAX,
         client: client(),
         group_id: String::new(),
         startup: Startup::Earliest,

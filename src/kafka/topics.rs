@@ -9,6 +9,7 @@ use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::metadata::MetadataTopic;
 
 use crate::clock::Clock;
+use crate::config::nearest;
 use crate::error::{Error, Kind, Result, TablePart};
 
 use super::errors::{explain, kind_of};
@@ -77,11 +78,11 @@ pub fn check_topic(admin: &Admin, name: &str) -> Result<Topic> {
     let doing = format!("asking for topic {name}");
     let metadata = ask(admin, Some(name)).map_err(|error| explain(&doing, &error))?;
     let found = metadata.topics().iter().find(|topic| topic.name() == name);
-    let Some(topic) = found else { return Err(missing(name)) };
-    refusal(topic).map_or(Ok(()), Err)?;
+    let Some(topic) = found else { return Err(missing(admin, name)) };
+    refusal(admin, topic).map_or(Ok(()), Err)?;
     let described = describe(topic);
     if described.partitions.is_empty() {
-        return Err(missing(name));
+        return Err(missing(admin, name));
     }
     Ok(described)
 }
@@ -119,18 +120,22 @@ fn ask(admin: &Admin, topic: Option<&str>) -> Result<rdkafka::metadata::Metadata
     answer
 }
 
-fn refusal(topic: &MetadataTopic) -> Option<Error> {
+fn refusal(admin: &Admin, topic: &MetadataTopic) -> Option<Error> {
     let error = KafkaError::MetadataFetch(RDKafkaErrorCode::from(topic.error()?));
     let name = topic.name();
     match error.rdkafka_error_code() {
         Some(RDKafkaErrorCode::UnknownTopic | RDKafkaErrorCode::UnknownTopicOrPartition) => {
-            Some(missing(name))
+            Some(missing(admin, name))
         }
         _ => Some(Error::new(kind_of(&error), explain(&format!("topic {name}"), &error).to_string())),
     }
 }
 
-fn missing(name: &str) -> Error {
-    Error::external(format!("topic {name} does not exist; create it, or correct the name in the definition"))
-        .about(TablePart::option("topic"))
+/// Names the topic that was probably meant, if the cluster tells its topics.
+fn missing(admin: &Admin, name: &str) -> Error {
+    let topics = list_topics(admin, |_| true).unwrap_or_default();
+    let near = nearest(name, topics.iter().map(|topic| topic.name.as_str()));
+    let near = near.map(|near| format!("; did you mean '{near}'?")).unwrap_or_default();
+    let what = format!("topic {name} does not exist; create it, or correct the name in the definition{near}");
+    Error::external(what).about(TablePart::option("topic"))
 }

@@ -89,6 +89,16 @@ impl JoinBatch {
         self.faults.clear();
     }
 
+    /// Bytes of its buffers, filled or not: what is kept with it for another use.
+    #[must_use]
+    pub fn spare_bytes(&self) -> usize {
+        fn of<T>(buffer: &Vec<T>) -> usize {
+            buffer.capacity() * size_of::<T>()
+        }
+        let rows = of(&self.sources) + of(&self.rows) + of(&self.dimensions);
+        rows + of(&self.answers) + of(&self.copies) + of(&self.copied)
+    }
+
     /// Adds a stream row; returns its number.
     pub fn push(&mut self, stream: Slice) -> u32 {
         let source = u32::try_from(self.sources.len()).unwrap_or(u32::MAX);

@@ -7,7 +7,7 @@ use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use crate::clock::Millis;
-use crate::error::{Error, Reason, Result, RowFault};
+use crate::error::{Error, Kind, Reason, Result, RowFault};
 use crate::expr::Expression;
 use crate::keygroup::{KeyGroups, KeyHash, KeyHasher};
 use crate::model::{DataType, Datum, RowLayout, ShardId};
@@ -80,7 +80,7 @@ pub(super) enum Asking<'a> {
 impl Step {
     pub fn new(plan: &LookupPlan, joined: &JoinedLayout, groups: KeyGroups, hash: KeyHash) -> Result<Self> {
         let key = KeyBuilder::new(plan, joined).map_err(|fault| {
-            Error::new(crate::error::Kind::Definition, format!("table {}: {}", plan.table, fault.detail))
+            Error::new(Kind::Definition, format!("table {}: {}", plan.table, fault.detail))
         })?;
         Ok(Self {
             table: plan.table.clone(),
@@ -163,8 +163,11 @@ impl Step {
         let count = requests.len();
         let rows = match rows {
             Ok(rows) if rows.len() == count => rows,
-            Ok(rows) => return self.fail(requests, &format!("{} answers for {count} keys", rows.len())),
-            Err(error) => return self.fail(requests, &error.to_string()),
+            Ok(rows) => {
+                let error = Error::bug(format!("{} answers for {count} keys", rows.len()));
+                return self.fail(requests, &error);
+            }
+            Err(error) => return self.fail(requests, &error),
         };
         let mut bump = Bump::new();
         let mut outcomes = Vec::with_capacity(count);
@@ -206,13 +209,25 @@ impl Step {
     }
 
     /// Nobody gets a row from a failed lookup; it is never taken for a miss, and never cached.
-    fn fail(&mut self, requests: Vec<Request>, why: &str) -> Vec<(Outcome, SmallVec<[Waiter; 2]>)> {
+    fn fail(&mut self, requests: Vec<Request>, error: &Error) -> Vec<(Outcome, SmallVec<[Waiter; 2]>)> {
         self.counters.failures += 1;
-        let tries = u64::from(self.max_retries) + 1;
-        let detail = format!("lookup in table {} failed {tries} times, last: {why}", self.table);
-        let fault = RowFault::new(Reason::LookupFailed, detail).remedy(
-            "nothing was emitted for this row; bring the database back and start again, or raise lookup.max-retries",
-        );
+        let table = &self.table;
+        let fault = match error.kind() {
+            // A value that does not fit its column comes back with every try.
+            Kind::Data => RowFault::new(Reason::ValueOutOfRange, format!("lookup in table {table}: {error}"))
+                .remedy("it was not tried again, for the same value would come back"),
+            _ => {
+                let times = match self.max_retries {
+                    0 => "once".to_owned(),
+                    retries => format!("{} times, last", u64::from(retries) + 1),
+                };
+                let detail = format!("lookup in table {table} failed {times}: {error}");
+                RowFault::new(Reason::LookupFailed, detail).remedy(
+                    "nothing was emitted for this row; bring the database back and start again, \
+                     or raise lookup.max-retries",
+                )
+            }
+        };
         let failed = Outcome::Failed(Arc::new(fault));
         requests.into_iter().map(|request| (failed.clone(), request.waiters)).collect()
     }

@@ -3,7 +3,8 @@
 //! `[null bits][fixed slots][text and bytes]`: a bit per column (set = NULL),
 //! then each column's slot at a place fixed by the layout, then the variable
 //! parts in column order. A variable column's slot is the end of its part, so
-//! its start is the end of the one before. NULL columns have a zero slot.
+//! its start is the end of the one before. A NULL column of fixed length has a
+//! zero slot, a variable one an empty part.
 //! Columns are written in order and only once: equal rows have equal bytes,
 //! which is how ChangelogNormalize compares them (NaN equals NaN, 0.0 is not
 //! -0.0; Flink compares `BinaryRowData` the same way).

@@ -18,7 +18,8 @@ use crate::normalize::Changes;
 pub const FLIGHTS_MAX: usize = 8;
 /// Emptied batches kept for their buffers.
 const SPARE_MAX: usize = FLIGHTS_MAX;
-/// Buffers larger than this are given back rather than kept.
+/// A batch whose buffers are larger than this is given back rather than kept: after a row that matched thousands of
+/// dimension rows.
 const SPARE_BYTES_MAX: usize = 4 << 20;
 
 /// Which joined rows belong to a change: numbers of its stream rows in the [`JoinBatch`].
@@ -113,7 +114,8 @@ impl Flights {
     pub fn recycle(&mut self, mut flight: Box<Flight>) {
         // Answers go back to the cache alone.
         flight.join.reset(0, 0);
-        if self.spare.len() < SPARE_MAX && flight.changes.arena.capacity() <= SPARE_BYTES_MAX {
+        let bytes = flight.changes.arena.capacity() + flight.join.spare_bytes();
+        if self.spare.len() < SPARE_MAX && bytes <= SPARE_BYTES_MAX {
             self.spare.push(flight);
         }
     }
@@ -141,5 +143,24 @@ impl Flights {
             Item::Flight(flight) => Some(flight.started),
             Item::Barrier(_) => None,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Slice;
+
+    #[test]
+    fn large_buffers_are_given_back() {
+        let kept_of = |rows: usize| {
+            let mut flights = Flights::default();
+            let mut flight = flights.open(1, 0);
+            (0..rows).for_each(|_| _ = flight.join.push(Slice::EMPTY));
+            flights.recycle(flight);
+            flights.open(1, 0).join.spare_bytes()
+        };
+        assert!((1..SPARE_BYTES_MAX).contains(&kept_of(256)));
+        assert_eq!(kept_of(1_000_000), 0);
     }
 }

@@ -340,12 +340,12 @@ impl Worker {
     }
 }
 
-/// Said at the first, second, fourth, eighth … row, so that a topic full of them does not fill the log.
 /// Bytes of a record's key and value.
 fn payload_bytes(record: &Record) -> u64 {
     [record.key, record.value].into_iter().flatten().map(|slice| slice.len() as u64).sum()
 }
 
+/// Said at the first, second, fourth, eighth … row, so that a topic full of them does not fill the log.
 fn warn_of(fault: &DataFault, count: u64) {
     tracing::warn!(table = fault.place.table, count, "{fault}");
 }

@@ -103,8 +103,8 @@ impl Worker {
     /// Takes an input at time `now` and appends what is to be done.
     ///
     /// # Errors
-    /// A record that cannot be processed ([`crate::error::Kind::Data`]), once every row before it has been
-    /// emitted: the job stops there. Effects appended before the error stand; later calls do nothing but
+    /// A record that cannot be processed ([`crate::error::Kind::Data`], or [`crate::error::Kind::External`] for
+    /// a lookup that failed after all retries), once every row before it has been emitted: the job stops there. Effects appended before the error stand; later calls do nothing but
     /// return it again.
     pub fn handle(&mut self, input: Input, now: Millis, effects: &mut Vec<Effect>) -> Result<()> {
         if let Some(error) = &self.failed {

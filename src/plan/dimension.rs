@@ -75,6 +75,8 @@ pub struct MysqlTable {
     pub username: Option<String>,
     /// Password.
     pub password: Option<Secret>,
+    /// Whether the connection is encrypted where the server offers that; not with `useSSL=false` or `sslMode=DISABLED`.
+    pub tls: bool,
     /// `connection.max-retry-timeout`.
     pub connect_timeout: std::time::Duration,
 }

@@ -1,5 +1,6 @@
 //! Resolved source tables.
 
+use crate::clock::Millis;
 use crate::expr::Expression;
 use crate::model::{DataType, RowLayout};
 
@@ -14,6 +15,9 @@ pub struct SourcePlan {
     pub kind: SourceKind,
     /// What to read.
     pub topics: Topics,
+    /// `scan.topic-partition-discovery.interval`: between two looks for topics that match a pattern; `Millis::MAX`
+    /// looks never.
+    pub discovery: Millis,
     /// Broker addresses and client settings.
     pub client: KafkaClient,
     /// Consumer group.

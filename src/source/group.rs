@@ -23,9 +23,6 @@ use super::visit::{Assigned, Visit};
 /// Between two tries to learn where newly assigned partitions begin.
 const ASSIGN_AGAIN: Millis = 500;
 
-/// How often topics are looked for that match a pattern (Flink: `scan.topic-partition-discovery.interval`).
-const DISCOVERY: Millis = 300_000;
-
 /// How often a member without partitions asks whether the others have ended a bounded run.
 const END_CHECK: Millis = 1_000;
 
@@ -147,7 +144,7 @@ impl Source {
             joined: false,
             reads: 0,
             touched: Vec::new(),
-            discover_at: now + DISCOVERY,
+            discover_at: now.saturating_add(plan.discovery),
             end_check_at: now,
         })
     }
@@ -412,7 +409,7 @@ impl Source {
         if now < self.discover_at || !matches!(self.plan.topics, Topics::Pattern(_)) {
             return Ok(());
         }
-        self.discover_at = now + DISCOVERY;
+        self.discover_at = now.saturating_add(self.plan.discovery);
         let Ok(found) = topics::resolve(&self.admin, &self.plan.topics) else { return Ok(()) };
         let names: Vec<_> = found.into_iter().map(|topic| topic.name).collect();
         if names != self.topics {

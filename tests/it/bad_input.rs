@@ -10,6 +10,7 @@ use rdkafka::topic_partition_list::{Offset, TopicPartitionList};
 
 use crate::database::Database;
 use crate::replica::Replica;
+use crate::sqlite_lookup::Bed;
 use crate::stack;
 use crate::topic::{self, Writer};
 
@@ -219,6 +220,72 @@ fn what_the_database_refuses_is_said_at_start_without_the_password() {
         assert_eq!(code, Some(4), "{log}");
         assert!(log.contains(word), "'{word}' is not in:\n{log}");
         assert!(!log.contains("canary-5up3r") && !out.contains("canary-5up3r"));
+    }
+}
+
+/// A job that looks `v` up in a SQLite table, whose only row has a NULL that is declared NOT NULL, and stops there.
+fn stops_at_a_lookup(name: &str, before: &str, retries: u32) -> (Option<i32>, String) {
+    let bed =
+        Bed::new(&["CREATE TABLE t (id INTEGER PRIMARY KEY, name TEXT)", "INSERT INTO t VALUES (1, NULL)"]);
+    let job = Job::new(name);
+    let definition = job.write(&format!(
+        "name: {topic}
+tables:
+  src:
+    connector: upsert-kafka
+    topic: {topic}
+    properties.bootstrap.servers: {}
+    key.format: json
+    value.format: json
+    columns: [id INT NOT NULL, v INT, PRIMARY KEY (id) NOT ENFORCED]
+  users: {{connector: sqlite, url: 'sqlite:{}', table-name: t, lookup.max-retries: {retries}, columns: [id INT, name STRING NOT NULL]}}
+  out: {{connector: print}}
+pipeline:
+  from: src
+  lookup: [{{table: users, as: u, condition: u.id = src.v}}]
+  select: [src.id, u.name]
+  into: out
+",
+        stack::kafka(),
+        bed.file().display(),
+        topic = job.topic,
+    ));
+    let mut replica = Replica::start(job.folder.path(), "replica", &definition);
+    replica.wait_ready();
+    bed.run(before);
+    let writer = Writer::new(&job.topic);
+    writer.send(r#"{"id":1}"#, Some(r#"{"id":1,"v":1}"#));
+    writer.flush();
+    let code = replica.wait_exit(Duration::from_secs(40)).code();
+    let log = replica.log_text();
+    for word in ["table src, ", job.topic.as_str(), "partition 0, offset 0: lookup in table users"] {
+        assert!(log.contains(word), "'{word}' is not in:\n{log}");
+    }
+    assert_eq!(job.committed(), 0, "nothing past the row is committed");
+    (code, log)
+}
+
+/// It would come again with every try, so there is no talk of tries and of a database that is away.
+#[test]
+fn a_dimension_value_that_does_not_fit_stops_the_job_at_once() {
+    let (code, log) = stops_at_a_lookup("dimension-value", "INSERT INTO t VALUES (2, 'bob')", 3);
+    assert_eq!(code, Some(5), "{log}");
+    for word in
+        ["column name: NULL", "correct the row in SQLite", "(value_out_of_range)", "was not tried again"]
+    {
+        assert!(log.contains(word), "'{word}' is not in:\n{log}");
+    }
+    for word in ["4 times", "max-retries", "bring the database back"] {
+        assert!(!log.contains(word), "'{word}' is in:\n{log}");
+    }
+}
+
+#[test]
+fn a_database_that_stays_away_is_no_bad_data() {
+    let (code, log) = stops_at_a_lookup("dimension-gone", "DROP TABLE t", 1);
+    assert_eq!(code, Some(4), "{log}");
+    for word in ["failed 2 times, last: ", "(lookup_failed)", "raise lookup.max-retries"] {
+        assert!(log.contains(word), "'{word}' is not in:\n{log}");
     }
 }
 

@@ -110,6 +110,21 @@ fn read_all(terminal: OwnedFd) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
+/// A folder of cases with a file that cannot be read.
+#[test]
+fn a_reason_why_a_command_failed_is_an_object_for_machines_too() {
+    let folder = tempfile::tempdir().expect("folder");
+    fs::write(folder.path().join("case.yaml"), b"\xff\xfe").expect("file");
+    let path = folder.path().to_str().expect("UTF-8");
+    let said = text(&lookaside(&["test", path], &[], "").stderr);
+    assert_eq!(said, format!("error: {path}: cannot be read: it is not UTF-8 text\n"));
+    let output = lookaside(&["test", path, "--output", "json"], &[], "");
+    assert_eq!(output.status.code(), Some(2));
+    let document: Json = serde_json::from_slice(&output.stderr).expect("JSON");
+    assert_eq!(document["error"]["exit_code"], 2);
+    assert_eq!(document["error"]["what"], format!("{path}: cannot be read: it is not UTF-8 text"));
+}
+
 const ESCAPE: char = '\u{1b}';
 
 #[test]

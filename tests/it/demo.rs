@@ -21,18 +21,22 @@ struct Demo {
 
 impl Demo {
     fn start(arguments: &[&str]) -> Self {
+        Self::start_at("127.0.0.1:1", arguments)
+    }
+
+    /// `address` is what the environment says; an empty one: nothing.
+    fn start_at(address: &str, arguments: &[&str]) -> Self {
         let folder = tempfile::tempdir().expect("folder");
         let out = std::fs::File::create(folder.path().join("out")).expect("file");
         let started = Instant::now();
-        let mut child = Command::new(env!("CARGO_BIN_EXE_lookaside"))
-            .args(["demo", "--port", "0"])
-            .args(arguments)
-            .env("TMPDIR", folder.path())
-            .env("LOOKASIDE__HTTP__ADDRESS", "127.0.0.1:1")
-            .stdout(out)
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("lookaside demo");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_lookaside"));
+        command.args(["demo", "--port", "0"]).args(arguments).env("TMPDIR", folder.path());
+        match address {
+            "" => command.env_remove("LOOKASIDE__HTTP__ADDRESS"),
+            address => command.env("LOOKASIDE__HTTP__ADDRESS", address),
+        };
+        let child = command.stdout(out).stderr(Stdio::piped()).spawn();
+        let mut child = child.expect("lookaside demo");
         let mut said = BufReader::new(child.stderr.take().expect("standard error"));
         let http = loop {
             let mut line = String::new();
@@ -162,6 +166,19 @@ fn the_demo_answers_within_a_second_and_ends_cleanly_on_ctrl_c() {
     assert_eq!(status.code(), Some(0), "{said}");
     assert!(said.contains("orders in, "), "{said}");
     assert_eq!(demo.leftovers(), 0);
+}
+
+/// It has no login. All of 127.0.0.0/8 is this machine, so another of its addresses tells who else would get in.
+#[test]
+fn the_page_of_the_demo_is_for_this_machine_unless_the_environment_says_otherwise() {
+    let answers_elsewhere = |demo: &Demo| {
+        let port = demo.http.rsplit(':').next().expect("port");
+        TcpStream::connect(format!("127.0.0.2:{port}")).is_ok()
+    };
+    let demo = Demo::start_at("", &[]);
+    assert!(demo.http.starts_with("127.0.0.1:") && demo.get("/livez").is_some(), "{}", demo.http);
+    assert!(!answers_elsewhere(&demo), "anybody on the network may look");
+    assert!(answers_elsewhere(&Demo::start_at("0.0.0.0:1", &[])), "as a container needs it");
 }
 
 #[test]

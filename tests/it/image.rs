@@ -59,6 +59,8 @@ impl Image {
         }
         let script = r#"set -e; root=$1; files=$2; shift 2
             mount --bind "$root" "$root"
+            # Only the demo writes anything: its SQLite tables.
+            [ "$1" != demo ] || mount -t tmpfs -o mode=1777 tmpfs "$root/tmp"
             mount --rbind /proc "$root/proc"; mount --rbind /dev "$root/dev"; mount --bind "$files" "$root/mnt"
             mount -o remount,bind,ro "$root"
             exec chroot --userspec=65532:65532 "$root" /usr/bin/lookaside "$@""#;
@@ -105,6 +107,11 @@ fn it_is_small_unprivileged_and_runs_on_a_read_only_root() {
     let version: Json = serde_json::from_slice(&version.stdout).expect("JSON");
     assert_eq!(version["codecs"], serde_json::json!(["gzip", "snappy", "lz4", "zstd"]));
     assert_eq!(version["tls"]["kafka"], true);
+
+    let demo = image.run(files.path(), &["demo", "--seconds", "3", "--port", "0", "--rate", "5"]);
+    let changelog = text(&demo.stdout);
+    assert!(demo.status.success(), "{}", text(&demo.stderr));
+    assert!(changelog.lines().any(|line| line.starts_with("+I[")), "{changelog}{}", text(&demo.stderr));
 
     a_job_runs_in_it(image, files.path());
 }

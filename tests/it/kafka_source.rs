@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use lookaside::clock::Clock;
+use lookaside::clock::{Clock, Millis};
 use lookaside::error::{Kind, Result, RowFault};
 use lookaside::model::{PartitionId, PartitionTable, ShardId, Slice};
 use lookaside::plan::{
@@ -24,6 +24,7 @@ fn plan(topic: &str, kind: SourceKind) -> SourcePlan {
         table: "t".to_owned(),
         kind,
         topics: Topics::List(vec![topic.to_owned()]),
+        discovery: Millis::MAX,
         client: KafkaClient { bootstrap_servers: stack::kafka(), settings: Vec::new() },
         group_id: format!("group-of-{topic}"),
         startup: Startup::Earliest,
@@ -418,8 +419,12 @@ fn a_missing_topic_is_named_at_start() {
     let error = Member::open(&plan(&name, SourceKind::Kafka)).err().expect("missing");
     assert_eq!(error.kind(), Kind::External);
     assert!(error.to_string().contains(&name), "{error}");
+    let near = format!("{name}-orders");
+    topic::create(&near, 1);
+    let error = Member::open(&plan(&format!("{name}-order"), SourceKind::Kafka)).err().expect("missing");
+    assert!(error.to_string().ends_with(&format!("; did you mean '{near}'?")), "{error}");
     let mut pattern = plan(&name, SourceKind::Kafka);
-    pattern.topics = Topics::Pattern(format!("{name}-.*"));
+    pattern.topics = Topics::Pattern(format!("{name}_.*"));
     let error = Member::open(&pattern).err().expect("no match");
     assert_eq!(error.kind(), Kind::External);
 }
@@ -435,4 +440,21 @@ fn a_pattern_matches_whole_names() {
     plan.topics = Topics::Pattern(format!("{name}-[ab]"));
     plan.bounded = Bounded::Latest;
     assert_eq!(Member::new(&plan).run_to_end().len(), 2);
+}
+
+#[test]
+fn a_topic_that_comes_later_is_found_when_the_interval_is_over() {
+    let name = topic::unique("late-topic");
+    let [first, late] = ["a", "b"].map(|suffix| format!("{name}-{suffix}"));
+    topic::create(&first, 1);
+    fill(&first, 1, 1);
+    let mut plan = plan(&name, SourceKind::Kafka);
+    plan.topics = Topics::Pattern(format!("{name}-[ab]"));
+    plan.discovery = 300;
+    let mut member = Member::new(&plan);
+    member.until("the first topic", |member| !member.rows.is_empty());
+    topic::create(&late, 1);
+    fill(&late, 1, 2);
+    member.until("the late topic", |member| member.rows.len() == 3);
+    member.source.leave();
 }

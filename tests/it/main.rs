@@ -133,3 +133,5 @@ mod sqlite_lookup;
 mod sqlite_values;
 /// A file that is missing, locked, replaced or not as declared.
 mod sqlite_faults;
+/// `lookaside check` on a table of a SQLite file.
+mod check;

@@ -42,6 +42,7 @@ impl Bed {
             table: name.to_owned(),
             username: Some("root".to_owned()),
             password: None,
+            tls: true,
             connect_timeout: Duration::from_secs(5),
         }
     }

@@ -61,6 +61,7 @@ impl Bed {
             table: "t".to_owned(),
             username: Some("root".to_owned()),
             password: None,
+            tls: true,
             connect_timeout: Duration::from_secs(5),
         };
         MysqlSinkSpec {

@@ -1,6 +1,6 @@
 //! Pages that are generated: the options of `docs/definition.md` from the option tables, `docs/cli.md` from the
 //! command line. What stands between `<!-- generated: NAME -->` and `<!-- end -->` is compared with what the
-//! program says now; `UPDATE_EXPECTED=1` writes it anew.
+//! program says now; `make docs` (`UPDATE_EXPECTED=1`) writes it anew.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -30,12 +30,12 @@ fn check(path: &str, generate: impl Fn(&str) -> String) {
     made.push_str(rest);
     if std::env::var("UPDATE_EXPECTED").is_ok() {
         fs::write(path, &made).expect("write");
+        return;
     }
     let first = page.lines().zip(made.lines()).enumerate().find(|(_, (old, new))| old != new);
     assert!(
         page == made,
-        "{path} is not what the program says (first difference: {first:#?}); \
-         write it anew with UPDATE_EXPECTED=1 cargo test --test it reference"
+        "{path} is not what the program says (first difference: {first:#?}): run make docs"
     );
 }
 

@@ -1,7 +1,7 @@
 //! Kafka: brokers, topics, what is kept of them, rights, records.
 
 use crate::clock::Stopwatch;
-use crate::config::{Span, nearest};
+use crate::config::Span;
 use crate::error::{Error, Kind, Result, TablePart};
 use crate::kafka::{self, Admin, ClientErrors, Topic};
 use crate::plan::{KafkaClient, KafkaSink, SourceKind, Topics};
@@ -76,7 +76,7 @@ impl Checks<'_> {
 
     /// The topics that are there; `None` if one is missing, which is reported.
     fn topics(&self, cluster: &Cluster<'_>, wanted: &Topics, report: &mut Report) -> Option<Vec<Topic>> {
-        let found = match wanted {
+        let found: Vec<Result<Topic>> = match wanted {
             Topics::List(names) => names
                 .iter()
                 .map(|name| self.ask(&cluster.errors, || kafka::check_topic(&cluster.admin, name)))
@@ -89,7 +89,7 @@ impl Checks<'_> {
             })],
         };
         let mut complete = true;
-        for (at, answer) in found.iter().enumerate() {
+        for answer in found {
             report.add(match answer {
                 Ok(topic) => {
                     let count = topic.partitions.len();
@@ -99,8 +99,7 @@ impl Checks<'_> {
                 }
                 Err(error) => {
                     complete = false;
-                    let name = if let Topics::List(names) = wanted { names.get(at) } else { None };
-                    self.failed(&cluster.with_nearest(error.clone(), name).of_table(cluster.table))
+                    self.failed(&error.of_table(cluster.table))
                 }
             });
         }
@@ -163,20 +162,6 @@ struct Cluster<'a> {
     client: &'a KafkaClient,
     admin: Admin,
     errors: ClientErrors,
-}
-
-impl Cluster<'_> {
-    /// Adds the topic that was probably meant.
-    fn with_nearest(&self, error: Error, name: Option<&String>) -> Error {
-        let Some(name) = name.filter(|_| error.kind() == Kind::External) else { return error };
-        let topics = kafka::list_topics(&self.admin, |_| true).unwrap_or_default();
-        match nearest(name, topics.iter().map(|topic| topic.name.as_str())) {
-            Some(near) => {
-                Error::external(format!("{error}; did you mean '{near}'?")).about(TablePart::option("topic"))
-            }
-            None => error,
-        }
-    }
 }
 
 fn unreachable(client: &KafkaClient, error: Error, cause: Option<String>) -> Error {

@@ -35,7 +35,8 @@ const SAMPLES: u16 = 5;
 /// Try every external system of a definition and say per finding what to do; nothing is changed.
 ///
 /// Kafka: brokers, topics, rights on the group, whether the newest records decode. Databases: connection, password,
-/// table, columns, types, an index on the lookup key, the right to write. A warning alone ends with 0.
+/// table, columns, types, an index on the lookup key, the right to write. Whether the user may write to a sink's topic
+/// shows when a record is written alone, so that is not tried. A warning alone ends with 0.
 #[derive(Debug, clap::Args)]
 #[command(after_help = exit::help(&[Exit::Ok, Exit::Finding, Exit::Usage, Exit::Definition]))]
 pub(super) struct Args {

@@ -9,13 +9,14 @@ mod stage;
 mod story;
 mod voice;
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use crate::clock::{Clock, Stopwatch};
-use crate::config::settings::Settings;
+use crate::config::Fault;
+use crate::config::settings::{EffectiveSetting, Origin, Settings, effective};
 use crate::error::{Error, Result};
 use crate::http::{Server, Showing, Watch};
 use crate::runtime::{Environment, Job, Shutdown, State};
@@ -37,7 +38,8 @@ const LOOK: Duration = Duration::from_millis(20);
 /// Run the order example on a broker and tables of its own: nothing to install.
 ///
 /// Orders are placed, changed and cancelled, and the changelog goes to standard output; now and then a dimension row
-/// changes, and the next order shows what that does.
+/// changes, and the next order shows what that does. The page is for this machine alone, unless
+/// LOOKASIDE__HTTP__ADDRESS says otherwise: in a container whose port is published, 0.0.0.0:8080.
 #[derive(Debug, clap::Args)]
 #[command(after_help = exit::help(CODES))]
 pub(super) struct Args {
@@ -64,7 +66,7 @@ const CODES: &[Exit] = &[
 ];
 
 pub(super) fn run(args: &Args, format: OutputFormat) -> Exit {
-    let settings = match Settings::load(None, &[]) {
+    let settings = match settings() {
         Ok(settings) => settings,
         Err(faults) => {
             output::faults(&faults, format);
@@ -75,6 +77,28 @@ pub(super) fn run(args: &Args, format: OutputFormat) -> Exit {
         Ok(()) => Exit::Ok,
         Err(error) => output::error(&error, None, format),
     }
+}
+
+/// The settings of this process, with the address that a demo listens on.
+fn settings() -> Result<Settings, Vec<Fault>> {
+    let mut settings = Settings::load(None, &[])?;
+    settings.http.address = unless_asked(settings.http.address, &effective(None, &[])?);
+    Ok(settings)
+}
+
+/// The page has no login, and a demo is looked at where it runs: that a job listens on every address of its machine
+/// by default, and in the settings file that comes along, is no reason to. The environment can ask for it.
+fn unless_asked(address: SocketAddr, effective: &[EffectiveSetting]) -> SocketAddr {
+    let from_environment = |setting: &EffectiveSetting| matches!(setting.origin, Origin::Variable(_));
+    if effective.iter().any(|setting| setting.name == "http.address" && from_environment(setting)) {
+        return address;
+    }
+    let ip = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        chosen => chosen,
+    };
+    SocketAddr::new(ip, address.port())
 }
 
 fn perform(args: &Args, settings: &Settings) -> Result<()> {
@@ -188,4 +212,23 @@ fn conclude(voice: Voice, job: &Job, sent: u64) {
         text.push_str(&format!("; {table}: {hits} of {all} lookups from the cache, {statements} statements"));
     }
     voice.say(&text);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_address_is_listened_on_if_the_environment_asks_for_it() {
+        let at = |address: &str, origin: Origin| {
+            let setting = EffectiveSetting { name: "http.address".into(), value: address.into(), origin };
+            unless_asked(address.parse().unwrap(), &[setting]).to_string()
+        };
+        let file = || Origin::File(crate::config::Span::file("config/settings.yaml"));
+        assert_eq!(at("0.0.0.0:8080", Origin::Default), "127.0.0.1:8080");
+        assert_eq!(at("[::]:8080", file()), "[::1]:8080");
+        assert_eq!(at("10.1.2.3:8080", file()), "10.1.2.3:8080");
+        let variable = Origin::Variable("LOOKASIDE__HTTP__ADDRESS".into());
+        assert_eq!(at("0.0.0.0:8080", variable), "0.0.0.0:8080");
+    }
 }

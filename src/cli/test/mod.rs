@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use crate::config::Fault;
-use crate::error::io_reason;
+use crate::error::{Error, Kind, io_reason};
 
 use super::output::{self as terminal, OutputFormat};
 use super::{Exit, exit};
@@ -106,8 +106,7 @@ pub(super) fn run(args: &Args, format: OutputFormat) -> Exit {
                 (path, verdict)
             })),
             Err(error) => {
-                terminal::say(&format!("{}: cannot be read: {}", path.display(), io_reason(&error)));
-                return Exit::Usage;
+                return refused(path, "read", &error, format);
             }
         }
     }
@@ -119,12 +118,16 @@ pub(super) fn run(args: &Args, format: OutputFormat) -> Exit {
                 *verdict = run_file(path, Shape::PLAIN);
             }
             Err(error) => {
-                terminal::say(&format!("{}: cannot be rewritten: {}", path.display(), io_reason(&error)));
-                return Exit::Usage;
+                return refused(path, "rewritten", &error, format);
             }
         }
     }
     report(&results, format)
+}
+
+fn refused(path: &Path, what: &str, error: &std::io::Error, format: OutputFormat) -> Exit {
+    let message = format!("{}: cannot be {what}: {}", path.display(), io_reason(error));
+    terminal::error(&Error::new(Kind::Usage, message), None, format)
 }
 
 fn report(results: &[(PathBuf, Verdict)], format: OutputFormat) -> Exit {

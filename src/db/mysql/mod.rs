@@ -16,7 +16,7 @@ pub use key::KeyColumn;
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
-use sqlx::mysql::{MySqlArguments, MySqlConnectOptions, MySqlConnection, MySqlRow};
+use sqlx::mysql::{MySqlArguments, MySqlConnectOptions, MySqlConnection, MySqlRow, MySqlSslMode};
 use sqlx::query::Query;
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Executor, MySql};
 
@@ -40,6 +40,7 @@ pub struct Mysql {
     address: String,
     user: String,
     password: Option<Secret>,
+    tls: bool,
     connect_timeout: Duration,
 }
 
@@ -70,6 +71,7 @@ fn options(table: &MysqlTable, user: &str) -> MySqlConnectOptions {
         .port(table.port)
         .username(user)
         .database(&table.database)
+        .ssl_mode(if table.tls { MySqlSslMode::Preferred } else { MySqlSslMode::Disabled })
         .charset("utf8mb4")
         .timezone(Some("+00:00".to_owned()))
         .pipes_as_concat(false)
@@ -110,6 +112,7 @@ impl Dialect for Mysql {
             address,
             user,
             password: table.password.clone(),
+            tls: table.tls,
             connect_timeout: table.connect_timeout,
         }
     }
@@ -118,6 +121,7 @@ impl Dialect for Mysql {
         self.address == address(table)
             && self.user == table.username.as_deref().unwrap_or_default()
             && self.password == table.password
+            && self.tls == table.tls
             && self.connect_timeout == table.connect_timeout
     }
 
@@ -253,20 +257,33 @@ mod tests {
     use super::super::failure::tests::refused_by_mysql;
     use super::*;
 
-    #[test]
-    fn a_refusal_says_what_to_do() {
-        let table = MysqlTable {
+    fn table() -> MysqlTable {
+        MysqlTable {
             host: "db".to_owned(),
             port: 3306,
             database: "shop".to_owned(),
             table: "t".to_owned(),
             username: Some("app".to_owned()),
             password: None,
+            tls: true,
             connect_timeout: Duration::from_secs(1),
-        };
+        }
+    }
+
+    #[test]
+    fn a_refusal_says_what_to_do() {
         assert_eq!(
-            Mysql::new(&table).start_error(&refused_by_mysql(1045)).to_string(),
+            Mysql::new(&table()).start_error(&refused_by_mysql(1045)).to_string(),
             "MySQL at db:3306/shop refuses user 'app': error 1045: said so; check `username` and `password`"
         );
+    }
+
+    #[test]
+    fn a_table_that_wants_no_encryption_gets_connections_of_its_own() {
+        let (offered, plain) = (table(), MysqlTable { tls: false, ..table() });
+        let mode = |table: &MysqlTable| Mysql::new(table).options.get_ssl_mode();
+        assert!(matches!(mode(&offered), MySqlSslMode::Preferred));
+        assert!(matches!(mode(&plain), MySqlSslMode::Disabled));
+        assert!(Mysql::new(&plain).serves(&plain) && !Mysql::new(&offered).serves(&plain));
     }
 }

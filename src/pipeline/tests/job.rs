@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::clock::Millis;
 use crate::expr::{Column, Expression, Scope, Settings};
 use crate::keygroup::KeyHash;
 use crate::model::{DataType, RowKind, Type, Value};
@@ -71,6 +72,7 @@ impl Job {
             table: "s".into(),
             kind: if key == 0 { SourceKind::Kafka } else { SourceKind::UpsertKafka },
             topics: Topics::List(vec!["t".into()]),
+            discovery: Millis::MAX,
             client: client(),
             group_id: "g".into(),
             startup: Startup::Earliest,
@@ -184,6 +186,7 @@ impl Job {
                 table: table.into(),
                 username: None,
                 password: None,
+                tls: true,
                 connect_timeout: Duration::from_secs(1),
             }),
             hash_order: (0..key.len()).filter(streaming).collect(),

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::job::*;
+use crate::error::Kind;
 use crate::model::{Epoch, Type};
 use crate::pipeline::FLIGHTS_MAX;
 use crate::pipeline::driver::{Driver, Fed, Order, Setting};
@@ -114,6 +115,7 @@ fn a_lookup_that_keeps_failing_stops_the_job_at_its_row() {
         job.feed(&mut driver, "+U(4,1) +U(7,2) +U(10,1)");
         assert!(!driver.barrier().unwrap());
         let error = driver.advance(Duration::from_secs(10)).unwrap_err();
+        assert_eq!(error.kind(), Kind::External, "no fault of the data");
         let fault = error.fault().unwrap();
         assert_eq!((fault.reason.name(), fault.place.partition, fault.place.offset), ("lookup_failed", 1, 2));
         assert!(fault.detail.contains("table d") && fault.detail.contains("3 times"), "{fault}");

@@ -74,6 +74,7 @@ pub(super) fn mysql_table(
         table: options.text("table-name")?.trim().to_owned(),
         username: option("username").or(server.username),
         password: option("password").or(server.password).map(Secret::new),
+        tls: server.tls.unwrap_or(true),
         connect_timeout: options.duration("connection.max-retry-timeout").unwrap_or(Duration::from_secs(60)),
     })
 }

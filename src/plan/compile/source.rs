@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::clock::Millis;
 use crate::config::options::{Role, TableOptions};
 use crate::config::{Fault, TableDefinition};
 
@@ -84,8 +85,8 @@ pub(super) fn compile(
     if client.settings.iter().all(|(name, _)| name != "isolation.level") {
         client.settings.push(("isolation.level".to_owned(), Secret::new("read_committed")));
     }
+    let interval = options.duration("scan.topic-partition-discovery.interval").unwrap_or_default();
     if options.is_written("scan.topic-partition-discovery.interval") {
-        let interval = options.duration("scan.topic-partition-discovery.interval").unwrap_or_default();
         client
             .settings
             .push(("topic.metadata.refresh.interval.ms".to_owned(), Secret::new(refresh(interval))));
@@ -94,6 +95,7 @@ pub(super) fn compile(
         table: table.name.written.clone(),
         kind,
         topics,
+        discovery: discovery(interval),
         group_id: client.group_id.clone().unwrap_or_default(),
         client: client.into_client(),
         startup: startup?,
@@ -114,6 +116,14 @@ pub(super) fn compile(
         },
         lossy_conversion: options.choice("value.lossy-conversion") == "flink",
     })
+}
+
+/// Our form of the interval: 0 looks never.
+fn discovery(interval: Duration) -> Millis {
+    match Millis::try_from(interval.as_millis()) {
+        Ok(millis) if 0 < millis => millis,
+        _ => Millis::MAX,
+    }
 }
 
 /// librdkafka's form of the interval: -1 never refreshes.

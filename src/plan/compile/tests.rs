@@ -9,6 +9,7 @@ use super::super::{
     Startup, Topics,
 };
 use super::compile;
+use crate::clock::Millis;
 use crate::config::{References, load_texts};
 use crate::expr::Expression;
 use crate::model::{Datum, Type};
@@ -375,9 +376,20 @@ fn a_kafka_source_is_read_as_its_options_say() {
     };
     assert_eq!(setting("fetch.wait.max.ms"), Some("50"));
     assert_eq!(setting("isolation.level"), Some("read_committed"));
-    assert_eq!(setting("topic.metadata.refresh.interval.ms"), Some("-1"));
+    assert_eq!((setting("topic.metadata.refresh.interval.ms"), source.discovery), (Some("-1"), Millis::MAX));
     assert_eq!(setting("auto.offset.reset"), None);
     assert!(plan.notes.iter().any(|note| note.contains("auto.offset.reset")), "{:?}", plan.notes);
+}
+
+#[test]
+fn new_topics_are_looked_for_as_often_as_the_option_says() {
+    let discovery = |options: &str| {
+        let yaml = definition("pipeline: {from: a, into: out}\n")
+            .replace("topic: a;b", &format!("topic-pattern: 'a.*'{options}"));
+        plan(&yaml).source.discovery
+    };
+    assert_eq!(discovery(""), 300_000);
+    assert_eq!(discovery("\n    scan.topic-partition-discovery.interval: 10 s"), 10_000);
 }
 
 #[test]

@@ -8,6 +8,8 @@ pub(super) struct ServerUrl {
     pub database: String,
     pub username: Option<String>,
     pub password: Option<String>,
+    /// Whether to encrypt, where a parameter says so: `sslMode` counts before `useSSL`, as for the Java driver.
+    pub tls: Option<bool>,
     /// Parameters of the Java driver that do nothing here.
     pub ignored: Vec<String>,
 }
@@ -61,8 +63,8 @@ pub(super) fn parse(url: &str) -> Result<ServerUrl, (String, String)> {
         }
         None => (None, None),
     };
-    let mut server =
-        ServerUrl { host, port, database: decoded(database), username, password, ignored: Vec::new() };
+    let database = decoded(database);
+    let mut server = ServerUrl { host, port, database, username, password, tls: None, ignored: Vec::new() };
     for parameter in query.split('&').filter(|parameter| !parameter.is_empty()) {
         let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
         take_parameter(&mut server, name, value)?;
@@ -115,7 +117,11 @@ fn take_parameter(server: &mut ServerUrl, name: &str, value: &str) -> Result<(),
         // Kept as they ask: text is UTF-8, and nothing is verified.
         "useUnicode" | "characterEncoding" | "charset" if value_is(&["true", "utf-8", "utf8", "utf8mb4"]) => {
         }
-        "useSSL" | "sslMode" | "ssl-mode" if value_is(&["false", "PREFERRED"]) => {}
+        "useSSL" if value_is(&["false"]) => server.tls = server.tls.or(Some(false)),
+        "requireSSL" | "verifyServerCertificate" if value_is(&["false"]) => {}
+        "sslMode" | "ssl-mode" if value_is(&["PREFERRED", "DISABLED"]) => {
+            server.tls = Some(value_is(&["PREFERRED"]));
+        }
         "user" => server.username = Some(decoded(value)),
         "password" => server.password = Some(decoded(value)),
         "characterEncoding" | "charset" => {
@@ -127,7 +133,7 @@ fn take_parameter(server: &mut ServerUrl, name: &str, value: &str) -> Result<(),
                 "without it an encrypted connection is used where the server offers one, unverified",
             );
         }
-        "sslMode" | "ssl-mode" if !value_is(&["DISABLED"]) => {
+        "sslMode" | "ssl-mode" => {
             return refused(
                 format!("url parameter '{name}' must be PREFERRED or DISABLED"),
                 "verified connections are not supported yet",
@@ -186,6 +192,24 @@ mod tests {
         .unwrap();
         assert_eq!(server.ignored, ["autoReconnect"]);
         assert_eq!(place("mysql://[::1]:3307/db"), ("::1".to_owned(), 3307, "db".to_owned()));
+    }
+
+    #[test]
+    fn encryption_is_what_the_parameters_say() {
+        let tls = |parameters: &str| {
+            let server = parse(&format!("jdbc:mysql://db/d?{parameters}")).unwrap();
+            assert!(server.ignored.is_empty(), "{parameters} is kept, not ignored");
+            server.tls
+        };
+        assert_eq!(tls(""), None);
+        assert_eq!(tls("useSSL=false&verifyServerCertificate=false"), Some(false));
+        assert_eq!(tls("sslMode=disabled"), Some(false));
+        assert_eq!(tls("ssl-mode=PREFERRED"), Some(true));
+        assert_eq!(tls("sslMode=PREFERRED&useSSL=false"), Some(true));
+        assert_eq!(tls("useSSL=false&sslMode=PREFERRED"), Some(true));
+        for refused in ["useSSL=true", "requireSSL=true", "sslMode=REQUIRED", "sslMode=VERIFY_CA"] {
+            assert!(parse(&format!("jdbc:mysql://db/d?{refused}")).is_err(), "{refused}");
+        }
     }
 
     #[test]

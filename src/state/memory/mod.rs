@@ -331,7 +331,9 @@ impl KeyedState for MemoryState {
 
     fn drop_partitions(&mut self, partitions: &[PartitionId]) {
         let mut segments = std::mem::take(&mut self.segments);
+        let mut dropped = false;
         for table in &mut segments {
+            let all = table.len();
             table.retain(|slot| {
                 let entry = self.entries.get(slot.at);
                 let keep = entry.is_some_and(|entry| !partitions.contains(&Form::partition(entry)));
@@ -340,10 +342,16 @@ impl KeyedState for MemoryState {
                 }
                 keep
             });
-            table.shrink_to_fit(|slot| table_hash(slot.hash));
+            if table.len() < all {
+                dropped = true;
+                table.shrink_to_fit(|slot| table_hash(slot.hash));
+            }
         }
         self.segments = segments;
-        self.move_entries();
+        // Moving copies all that is left: for partitions that held nothing there is no room to win.
+        if dropped {
+            self.move_entries();
+        }
     }
 
     fn sweep(&mut self, limit: Millis) {

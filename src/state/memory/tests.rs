@@ -144,3 +144,14 @@ fn a_key_costs_little_more_than_its_row() {
     let per_key = state.counts().bytes / 200_000;
     assert!(per_key <= 130, "{per_key} bytes per key");
 }
+
+/// An assignment of empty partitions that goes again must not cost a copy of the whole state.
+#[test]
+fn nothing_moves_when_the_dropped_partitions_held_nothing() {
+    let mut state = state();
+    let k = key(&state, b"k");
+    let place = state.insert(k, row(b"one"));
+    state.drop_partitions(&[P1]);
+    assert_eq!(state.find(k), Some(place));
+    assert_eq!(state.entry(place).unwrap().row, Some(&b"one"[..]));
+}
