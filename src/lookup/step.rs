@@ -10,8 +10,8 @@ use crate::clock::Millis;
 use crate::error::{Error, Kind, Reason, Result, RowFault};
 use crate::expr::Expression;
 use crate::keygroup::{KeyGroups, KeyHash, KeyHasher};
-use crate::model::{DataType, Datum, RowLayout, ShardId};
-use crate::plan::{JoinKind, JoinedLayout, JoinedRow, LookupPlan, PackedRow};
+use crate::model::{DataType, Datum, ShardId};
+use crate::plan::{JoinKind, JoinedLayout, JoinedRow, LookupPlan, PackedFilter};
 
 use super::cache::{PartialCache, Probe, StoredKey};
 use super::index::{Found, Place};
@@ -30,8 +30,7 @@ pub(super) struct Step {
     pub owner: Option<Owner>,
     pub requests: Requests,
     pub counters: LookupCounters,
-    dimension_filter: Option<Expression>,
-    layout: RowLayout,
+    dimension_filter: Option<PackedFilter>,
     cache: Option<PartialCache>,
     hasher: RandomState,
     max_retries: u32,
@@ -91,8 +90,10 @@ impl Step {
             owner: Owner::new(plan, groups, hash)?,
             requests: Requests::new(plan.cache.is_some()),
             counters: LookupCounters::default(),
-            dimension_filter: plan.dimension_filter.clone(),
-            layout: plan.layout(),
+            dimension_filter: plan
+                .dimension_filter
+                .clone()
+                .map(|filter| PackedFilter::new(filter, plan.layout())),
             cache: plan.cache.map(|cache| PartialCache::new(&cache, groups.parallelism())),
             hasher: RandomState::default(),
             max_retries: plan.max_retries,
@@ -199,9 +200,7 @@ impl Step {
         let Some(filter) = &self.dimension_filter else { return Ok(rows.into()) };
         let mut kept = SmallVec::new();
         for row in rows {
-            bump.reset();
-            let columns = PackedRow { layout: &self.layout, bytes: &row };
-            if filter.holds(&columns, bump).map_err(|error| fault_in(&self.table, error))? {
+            if filter.holds(&row, bump).map_err(|error| fault_in(&self.table, error))? {
                 kept.push(row);
             }
         }

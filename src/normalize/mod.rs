@@ -22,7 +22,7 @@ use crate::clock::Millis;
 use crate::error::{Reason, RowFault};
 use crate::expr::{Columns, EvalError, Expression};
 use crate::model::{Datum, PartitionId, PartitionTable, RowLayout, Slice};
-use crate::plan::{NormalizePlan, PackedRow, SourcePlan};
+use crate::plan::{NormalizePlan, PackedFilter, SourcePlan};
 use crate::state::{KeyedState, NewRow, Place, SentMark, StateCounts, StateKey};
 
 use bundle::{Bundle, Bundled};
@@ -119,12 +119,11 @@ pub struct RecordFault {
 #[derive(Debug)]
 pub struct Normalizer {
     state: Box<dyn KeyedState>,
-    layout: RowLayout,
     key_layout: RowLayout,
     /// Positions of the key columns in the stream row.
     primary_key: Vec<usize>,
     key_filter: Option<Expression>,
-    filter: Option<Expression>,
+    filter: Option<PackedFilter>,
     ttl: Option<Millis>,
     bundle: Option<Bundle>,
     partitions: PartitionTable,
@@ -144,11 +143,10 @@ impl Normalizer {
         Self {
             partitions,
             state,
-            layout: source.layout(),
             key_layout: source.key_layout(),
             primary_key: plan.primary_key.clone(),
             key_filter: plan.key_filter.clone(),
-            filter: plan.filter.clone(),
+            filter: plan.filter.clone().map(|filter| PackedFilter::new(filter, source.layout())),
             ttl: plan.ttl.map(|ttl| i64::try_from(ttl.as_millis()).unwrap_or(i64::MAX)),
             bundle: plan.mini_batch.map(Bundle::new),
             scratch: Bump::new(),
@@ -235,8 +233,8 @@ impl Normalizer {
             return Err(two_partitions(&self.partitions, entry.partition, origin));
         }
         let current = row.of(&out.arena);
-        let (filter, layout, scratch) = (&self.filter, &self.layout, &mut self.scratch);
-        let passes = || holds(filter.as_ref(), layout, current, scratch);
+        let (filter, scratch) = (self.filter.as_ref(), &mut self.scratch);
+        let passes = || holds(filter, current, scratch);
         let decision = decide(incoming, previous.map(|(_, row)| row), current, self.ttl.is_some(), passes)?;
         let doubt = previous.is_some_and(|(entry, _)| entry.sent == SentMark::Unknown);
         let kept = match decision {
@@ -300,8 +298,8 @@ impl Normalizer {
         {
             return Err(two_partitions(&self.partitions, entry.partition, origin));
         }
-        let (filter, layout, scratch) = (&self.filter, &self.layout, &mut self.scratch);
-        let passes = || holds(filter.as_ref(), layout, current, scratch);
+        let (filter, scratch) = (self.filter.as_ref(), &mut self.scratch);
+        let passes = || holds(filter, current, scratch);
         let row = previous.and_then(|entry| entry.row);
         let decision = decide(incoming, row, current, self.ttl.is_some(), passes)?;
         match (decision, found) {
@@ -387,15 +385,8 @@ fn is_expired(ttl: Option<Millis>, written: Millis, now: Millis) -> bool {
     ttl.is_some_and(|ttl| written.saturating_add(ttl) <= now)
 }
 
-fn holds(
-    filter: Option<&Expression>,
-    layout: &RowLayout,
-    row: &[u8],
-    scratch: &mut Bump,
-) -> Result<bool, RowFault> {
-    let Some(filter) = filter else { return Ok(true) };
-    scratch.reset();
-    filter.holds(&PackedRow { layout, bytes: row }, scratch).map_err(in_where)
+fn holds(filter: Option<&PackedFilter>, row: &[u8], scratch: &mut Bump) -> Result<bool, RowFault> {
+    filter.map_or(Ok(true), |filter| filter.holds(row, scratch).map_err(in_where))
 }
 
 fn in_where(error: EvalError) -> RowFault {

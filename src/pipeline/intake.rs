@@ -318,9 +318,9 @@ impl Worker {
         for (i, change) in flight.changes.list.iter().enumerate() {
             let mut sources = Sources::default();
             if let Some(row) = change.after {
-                self.intake.scratch.reset();
                 let passes = !filters
-                    || match projector.stream_row_passes(row.of(&flight.changes.arena), &self.intake.scratch)
+                    || match projector
+                        .stream_row_passes(row.of(&flight.changes.arena), &mut self.intake.scratch)
                     {
                         Ok(passes) => passes,
                         Err(fault) => {

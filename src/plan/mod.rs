@@ -13,6 +13,7 @@
 mod compile;
 mod dimension;
 pub mod explain;
+mod filter;
 mod joined;
 mod lookups;
 mod sinks;
@@ -21,6 +22,7 @@ mod sql;
 
 pub use compile::{compile, compile_with_sql};
 pub use dimension::{DimensionConnector, MysqlTable, Secret, SqliteTable};
+pub use filter::PackedFilter;
 pub use joined::{JoinedLayout, JoinedRow, PackedRow, PlainRow};
 pub use lookups::{CachePlan, Comparison, DimensionColumn, JoinKind, KeyPart, KeySource, LookupPlan};
 pub use sinks::{Encoding, KafkaSink, MysqlSink, SinkConnector, SinkPlan};

@@ -4,49 +4,16 @@
 use bumpalo::Bump;
 
 use crate::error::RowFault;
-use crate::expr::{EvalError, Expression, NumberTest};
-use crate::model::{Cell, ColumnReader, Datum};
-use crate::plan::{JoinedLayout, JoinedRow, OutputColumn, PlainRow, Plan, SinkConnector};
-
-/// A condition that compares a column of the stream row with a number, asked of the packed row.
-#[derive(Debug)]
-struct NumberFilter {
-    column: ColumnReader,
-    test: NumberTest,
-    /// The number, with as many digits after the point as the column has.
-    number: i64,
-}
-
-impl NumberFilter {
-    /// `None` if the condition is another one, or the column cannot have the number.
-    fn new(filter: &Expression, layout: &JoinedLayout) -> Option<Self> {
-        let test = filter.as_number_test()?;
-        let (_, row, at) = layout.column(test.column)?;
-        let column = row.reader(at)?;
-        let more = column.scale()?.checked_sub(test.number.scale())?;
-        let number = test.number.unscaled().checked_mul(10_i128.checked_pow(more.into())?)?;
-        Some(Self { column, test, number: number.try_into().ok()? })
-    }
-
-    /// `None` if the value is no number that can be looked at.
-    #[inline]
-    fn passes(&self, row: &[u8]) -> Option<bool> {
-        match self.column.cell(row) {
-            Cell::Int(value) | Cell::Decimal(value, _) => Some(self.test.holds(value.cmp(&self.number))),
-            Cell::Null => Some(false),
-            _ => None,
-        }
-    }
-}
+use crate::expr::{EvalError, Expression};
+use crate::model::{ColumnReader, Datum};
+use crate::plan::{JoinedLayout, JoinedRow, OutputColumn, PackedFilter, PlainRow, Plan, SinkConnector};
 
 /// Filter and projection of one plan.
 #[derive(Debug)]
 pub struct Projector {
     layout: JoinedLayout,
     /// Reads stream columns alone: asked before any lookup.
-    early_filter: Option<Expression>,
-    /// The same, where it is no more than a look at a number.
-    early_test: Option<NumberFilter>,
+    early_filter: Option<PackedFilter>,
     filter: Option<Expression>,
     columns: Vec<OutputColumn>,
     /// Where the columns lie that are nothing but a column of the joined row: read without the expression around it.
@@ -81,21 +48,17 @@ impl Projector {
         };
         let plain: Vec<_> = columns.iter().map(place).collect();
         let all_plain = plain.iter().copied().collect::<Option<Vec<_>>>().filter(|_| filter.is_none());
-        let early_test = early_filter.as_ref().and_then(|filter| NumberFilter::new(filter, &layout));
-        Self { layout, early_filter, early_test, filter, columns, plain, all_plain, deletion }
+        let early_filter = early_filter.map(|filter| PackedFilter::new(filter, plan.source.layout()));
+        Self { layout, early_filter, filter, columns, plain, all_plain, deletion }
     }
 
     /// Whether a stream row passes what `where` says of the stream alone.
     ///
     /// # Errors
     /// The condition has no value for the row.
-    pub fn stream_row_passes(&self, stream: &[u8], bump: &Bump) -> Result<bool, RowFault> {
-        if let Some(passes) = self.early_test.as_ref().and_then(|test| test.passes(stream)) {
-            return Ok(passes);
-        }
+    pub fn stream_row_passes(&self, stream: &[u8], scratch: &mut Bump) -> Result<bool, RowFault> {
         let Some(filter) = &self.early_filter else { return Ok(true) };
-        let row = JoinedRow { layout: &self.layout, parts: &[stream] };
-        filter.holds(&row, bump).map_err(fault_in_where)
+        filter.holds(stream, scratch).map_err(fault_in_where)
     }
 
     /// Whether [`Projector::stream_row_passes`] can be false.
@@ -167,54 +130,4 @@ fn fault_in_where(error: EvalError) -> RowFault {
 
 fn fault_in_column(column: &OutputColumn, error: EvalError) -> RowFault {
     RowFault::new(error.reason, format!("select: {}", error.detail)).in_column(&column.name)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::expr::{Column, Scope, Settings};
-    use crate::model::{DataType, Decimal, RowLayout, Type};
-
-    fn scope(columns: &[(&str, DataType)]) -> Scope {
-        let column = |(name, ty): &(&str, DataType)| Column {
-            qualifier: String::new(),
-            name: (*name).to_owned(),
-            ty: ty.clone(),
-        };
-        Scope { columns: columns.iter().map(column).collect() }
-    }
-
-    #[test]
-    fn a_look_at_a_number_decides_as_the_condition_does() {
-        let decimal = Type::Decimal { precision: 10, scale: 2 };
-        let columns =
-            [("i", Type::Int.nullable()), ("d", decimal.nullable()), ("t", Type::TinyInt.nullable())];
-        let scope = scope(&columns);
-        let row = RowLayout::new(columns.iter().map(|(_, ty)| ty));
-        let layout = JoinedLayout::new(vec![row.clone()]);
-        let settings = Settings { time_zone: "UTC".to_owned() };
-        let mut looked = 0;
-        for relation in ["=", "<>", "<", "<=", ">", ">="] {
-            for (column, number) in
-                [("i", "3"), ("i", "-2"), ("d", "3"), ("d", "2.5"), ("d", "2.555"), ("t", "3")]
-            {
-                let text = format!("{column} {relation} {number}");
-                let filter = Expression::compile(&text, &scope, &settings).unwrap();
-                let test = NumberFilter::new(&filter, &layout);
-                for value in [-300, -200, 0, 200, 250, 255, 256, 299, 300, 301] {
-                    let numbers = [Datum::Int(value / 100), Datum::Decimal(Decimal::new(value.into(), 2))];
-                    for values in [[numbers[0], numbers[1], numbers[0]], [Datum::Null; 3]] {
-                        let mut packed = Vec::new();
-                        row.pack(&values, &mut packed);
-                        let expected = filter.holds(&values[..], &Bump::new()).unwrap();
-                        if let Some(passes) = test.as_ref().and_then(|test| test.passes(&packed)) {
-                            looked += 1;
-                            assert_eq!(passes, expected, "{text} of {values:?}");
-                        }
-                    }
-                }
-            }
-        }
-        assert_eq!(looked, 6 * 4 * 20, "of the integer, and of the decimal where it has the digits");
-    }
 }
