@@ -19,9 +19,6 @@ const ILLEGAL_MIX_OF_COLLATIONS: u16 = 1267;
 /// connection (5, 6), input or output failed (10).
 const SQLITE_PASSING: [u16; 4] = [5, 6, 7, 10];
 
-/// How the client says that it encrypts a password with TLS alone.
-const PASSWORD_NEEDS_TLS: &str = "RSA auth backend disabled";
-
 /// A statement or a connection that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
@@ -136,14 +133,6 @@ impl From<sqlx::Error> for Failure {
             }
             sqlx::Error::Io(error) => silent(format!("connection lost or refused: {}", io_reason(&error))),
             sqlx::Error::Tls(error) => Self::hopeless(format!("TLS: {error}")),
-            // Of caching_sha2_password, when the server does not know the account's password yet.
-            sqlx::Error::Configuration(error) if error.to_string().starts_with(PASSWORD_NEEDS_TLS) => {
-                Self::hopeless(
-                    "the server takes the password over an encrypted connection alone; leave useSSL=false and \
-                     sslMode=DISABLED out of `url`, or switch TLS on at the server"
-                        .to_owned(),
-                )
-            }
             sqlx::Error::Configuration(error) => {
                 Self::hopeless(format!("settings of the connection: {error}"))
             }
@@ -176,14 +165,5 @@ pub(super) mod tests {
         for code in [1, 14, 26] {
             assert_eq!(refused_by_sqlite(code).kind(), Kind::External);
         }
-    }
-
-    /// The text is that of `encrypt` in sqlx-mysql's `connection/auth.rs`.
-    #[test]
-    fn a_password_that_is_sent_over_tls_alone_is_no_matter_of_features() {
-        let said = "RSA auth backend disabled; enable feature `mysql-rsa` (or `rsa` if using sqlx-mysql directly) or use TLS.";
-        let failure = Failure::from(sqlx::Error::Configuration(said.into()));
-        assert!(failure.is_hopeless() && failure.text().contains("useSSL=false"), "{failure}");
-        assert!(!failure.text().contains("feature"), "{failure}");
     }
 }
