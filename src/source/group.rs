@@ -458,6 +458,13 @@ impl Source {
 
     /// Leaves the group, so that others take over at once.
     pub fn leave(self) {
+        // librdkafka waits for the answer to a rebalance that is under way.
+        if let Some((list, _)) = &self.revoking {
+            let _ = self.member.unassign(list);
+        }
+        if !self.unanswered.is_empty() {
+            let _ = self.member.assign(&[]);
+        }
         self.member.leave();
     }
 }
