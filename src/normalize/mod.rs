@@ -101,16 +101,7 @@ impl Change {
 
     /// State does not know the key, and a row of it may have been sent; `before` has the key alone.
     fn taken_back(key: Slice, hash: u64, before: Slice, origin: Origin) -> Self {
-        Self {
-            key,
-            hash,
-            place: None,
-            after: None,
-            before: Some(before),
-            fresh: false,
-            doubt: true,
-            origin,
-        }
+        Self { key, hash, place: None, after: None, before: Some(before), fresh: false, doubt: true, origin }
     }
 }
 

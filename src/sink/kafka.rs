@@ -496,7 +496,10 @@ mod tests {
         let raw = Format::Raw(RawOptions { big_endian: true });
         let Limits { rows, bytes } = limits(&KafkaSink {
             topic: "t".to_owned(),
-            client: KafkaClient { bootstrap_servers: "localhost:9092".to_owned(), settings: settings.collect() },
+            client: KafkaClient {
+                bootstrap_servers: "localhost:9092".to_owned(),
+                settings: settings.collect(),
+            },
             key_format: raw.clone(),
             value_format: raw,
             value_includes_key: false,

@@ -1,6 +1,8 @@
 //! How a job ends: drained, given up, or aborted.
 
+use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rdkafka::ClientConfig;
@@ -229,4 +231,40 @@ fn a_job_that_loses_partitions_with_rows_on_their_way_ends() {
     world.proxy.forward();
     let _second = world.start("second");
     world.wait_for_rows(50);
+}
+
+/// `lookaside run … | head -n 1`: shards wait for each other's barriers, and nobody hands these on any more.
+#[test]
+fn a_reader_that_goes_away_ends_the_job() {
+    let world = World::new("head");
+    let text = std::fs::read_to_string(&world.definition).expect("definition");
+    let (tables, pipeline) = text.split_once("pipeline:").expect("a pipeline");
+    let (tables, _) = tables.split_once("  out:").expect("a sink");
+    let pipeline = pipeline.replace("60 s", "1 ms");
+    let definition = world.folder.path().join("print.yaml");
+    std::fs::write(&definition, format!("{tables}  out: {{connector: print}}\npipeline:{pipeline}"))
+        .expect("file");
+    world.send(0..20_000);
+    let mut job = Command::new(env!("CARGO_BIN_EXE_lookaside"))
+        .arg("run")
+        .arg(&definition)
+        .env("LOOKASIDE__HTTP__ADDRESS", format!("127.0.0.1:{}", crate::replica::free_port()))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("lookaside starts");
+    let mut line = String::new();
+    BufReader::new(job.stdout.take().expect("a pipe")).read_line(&mut line).expect("a line");
+    assert!(line.starts_with("+I["), "{line}");
+    let deadline = Instant::now() + Duration::from_secs(30);
+    let ended = loop {
+        match job.try_wait().expect("child") {
+            Some(status) => break status.code(),
+            None if deadline < Instant::now() => break None,
+            None => std::thread::sleep(Duration::from_millis(20)),
+        }
+    };
+    let _ = job.kill();
+    assert_eq!(ended, Some(0));
 }

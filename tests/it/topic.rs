@@ -71,7 +71,8 @@ pub fn forget_records(name: &str) {
         ends.add_partition_offset(name, partition.id(), Offset::End).expect("an offset");
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("runtime");
-    let deleted = runtime.block_on(admin.delete_records(&ends, &AdminOptions::new())).expect("delete records");
+    let deleted =
+        runtime.block_on(admin.delete_records(&ends, &AdminOptions::new())).expect("delete records");
     assert!(deleted.elements().iter().all(|element| element.error().is_ok()));
 }
 
