@@ -139,6 +139,7 @@ fn record_batches(plan: &Plan, partitions: &PartitionTable, cents: u64) -> Vec<R
             routed_key: routed.key,
             group: routed.group,
             silent: false,
+            doubt: false,
             headers: None,
         });
         *offset += 1;
@@ -225,7 +226,8 @@ fn normalize(c: &mut Criterion<CpuTime>) {
                         let record = &batch.records[row.record as usize];
                         let incoming = if row.op == Op::Delete { Incoming::Delete } else { Incoming::Upsert };
                         let origin = Origin { partition: record.partition, offset: record.offset };
-                        let arrival = Arrival { incoming, key: row.key, row: row.row, origin, located };
+                        let arrival =
+                            Arrival { incoming, key: row.key, row: row.row, origin, located, doubt: false };
                         normalizer.push(arrival, NOW, changes).expect("no key is in two partitions");
                     }
                 }

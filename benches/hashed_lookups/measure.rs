@@ -160,6 +160,7 @@ impl<'a> Replica<'a> {
                 routed_key: Slice::append(&mut batch.arena, to.key.of(&routed)),
                 group: to.group,
                 silent: false,
+                doubt: false,
                 headers: None,
             });
         }

@@ -16,7 +16,7 @@ pub enum Event {
     Done(ShardId, Epoch),
     /// Partitions go to another member once we let them go.
     Revoke(Vec<PartitionId>),
-    /// Partitions belong to someone else already, or draining them took too long.
+    /// Partitions belong to someone else already.
     Lost(Vec<PartitionId>),
     /// The commit of the last [`Action::Commit`] was acknowledged.
     Committed,
@@ -58,10 +58,10 @@ pub struct Protocol {
     committed: Offsets,
     /// The commit that is under way.
     committing: Option<Offsets>,
-    /// Partitions to release once this epoch is done and committed.
-    releases: Vec<(Epoch, Vec<PartitionId>)>,
-    /// The last epoch, once the end is known, and the tries left for its commit.
-    finish: Option<(Epoch, u32)>,
+    /// Partitions to release once this epoch is done and committed; `None` until there is room for it.
+    releases: Vec<(Option<Epoch>, Vec<PartitionId>)>,
+    /// The last epoch (`None` until there is room for it), once the end is known, and the tries left for its commit.
+    finish: Option<(Option<Epoch>, u32)>,
     finished: bool,
 }
 
@@ -107,6 +107,16 @@ impl Protocol {
         self.committed.get(&partition).copied()
     }
 
+    /// Whether rows of these partitions may be on their way still: they were handed over, and no epoch that is done
+    /// covers them.
+    #[must_use]
+    pub fn is_unsettled(&self, partitions: &[PartitionId]) -> bool {
+        partitions.iter().any(|partition| {
+            let settled = self.safe.get(partition).or_else(|| self.committed.get(partition));
+            self.handed.get(partition).is_some_and(|handed| settled.is_none_or(|settled| settled < handed))
+        })
+    }
+
     /// Epochs that are on their way.
     #[must_use]
     pub fn open_epochs(&self) -> usize {
@@ -132,22 +142,39 @@ impl Protocol {
                     self.safe.extend(offsets);
                 }
             }
-            Event::Revoke(partitions) => {
-                let epoch = self.barrier(actions);
-                self.releases.push((epoch, partitions));
-            }
+            Event::Revoke(partitions) => self.releases.push((None, partitions)),
             Event::Lost(partitions) => self.lose(&partitions, actions),
             Event::Committed => {
                 self.committed.extend(self.committing.take().into_iter().flatten());
             }
             Event::CommitFailed => self.commit_failed(),
-            Event::Finish if self.finish.is_none() => {
-                let epoch = self.barrier(actions);
-                self.finish = Some((epoch, LAST_COMMIT_TRIES));
-            }
+            Event::Finish if self.finish.is_none() => self.finish = Some((None, LAST_COMMIT_TRIES)),
             Event::Finish => {}
         }
+        self.open_last_epochs(actions);
         self.follow_up(actions);
+    }
+
+    /// Opens the epoch that partitions which leave, or the end, wait for. Sinks count on it that no more epochs are
+    /// open than [`EPOCHS_MAX`](super::EPOCHS_MAX), so it waits for room itself: it could only end behind the others.
+    fn open_last_epochs(&mut self, actions: &mut Vec<Action>) {
+        let releases = self.releases.iter().any(|(epoch, _)| epoch.is_none());
+        let finish = matches!(self.finish, Some((None, _)));
+        if self.epochs.is_full() || !(releases || finish) {
+            return;
+        }
+        let opened = self.barrier(actions);
+        for (epoch, _) in &mut self.releases {
+            epoch.get_or_insert(opened);
+        }
+        if let Some((epoch, _)) = &mut self.finish {
+            epoch.get_or_insert(opened);
+        }
+    }
+
+    /// Whether an epoch is done, with all before it.
+    fn is_over(&self, epoch: Option<Epoch>) -> bool {
+        epoch.is_some_and(|epoch| epoch <= self.done)
     }
 
     fn barrier(&mut self, actions: &mut Vec<Action>) -> Epoch {
@@ -182,14 +209,11 @@ impl Protocol {
     /// (their next owner emits a few rows again), and the last commit is tried a few times.
     fn commit_failed(&mut self) {
         self.committing = None;
-        let done = self.done;
-        for (_, leaving) in self.releases.iter().filter(|(epoch, _)| *epoch <= done) {
-            for partition in leaving {
-                self.safe.remove(partition);
-            }
-        }
-        if let Some((epoch, tries)) = &mut self.finish
-            && *epoch <= done
+        let over = self.releases.iter().filter(|(epoch, _)| self.is_over(*epoch));
+        let leaving: Vec<_> = over.flat_map(|(_, leaving)| leaving).copied().collect();
+        self.safe.retain(|partition, _| !leaving.contains(partition));
+        if self.finish.is_some_and(|(epoch, _)| self.is_over(epoch))
+            && let Some((_, tries)) = &mut self.finish
         {
             *tries = tries.saturating_sub(1);
         }
@@ -219,8 +243,8 @@ impl Protocol {
             self.committing = Some(due);
             return;
         }
-        let done = self.done;
-        let (ready, waiting) = self.releases.drain(..).partition::<Vec<_>, _>(|(epoch, _)| *epoch <= done);
+        let releases = std::mem::take(&mut self.releases);
+        let (ready, waiting) = releases.into_iter().partition::<Vec<_>, _>(|(epoch, _)| self.is_over(*epoch));
         self.releases = waiting;
         for (_, partitions) in ready {
             for partition in &partitions {
@@ -228,7 +252,7 @@ impl Protocol {
             }
             actions.push(Action::Release(partitions));
         }
-        if self.finish.is_some_and(|(epoch, _)| epoch <= done) {
+        if self.finish.is_some_and(|(epoch, _)| self.is_over(epoch)) {
             self.finished = true;
             actions.push(Action::Finished { committed: due.is_empty() });
         }

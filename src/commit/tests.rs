@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use proptest::prelude::*;
 
-use super::{Action, Event, Protocol};
+use super::{Action, EPOCHS_MAX, Event, Protocol};
 use crate::model::{Epoch, PartitionId, ShardId};
 
 const P0: PartitionId = PartitionId(0);
@@ -104,8 +104,50 @@ fn offsets_of_a_lost_partition_are_never_committed() {
     assert_eq!(step(&mut protocol, Event::Done(ShardId(0), Epoch(1))), [Action::Commit(vec![(P1, 9)])]);
 }
 
+/// Sinks keep count of so many epochs, and of no more.
 #[test]
-fn draining_that_takes_too_long_ends_as_a_loss() {
+fn the_epoch_of_a_revocation_waits_for_room() {
+    let mut protocol = started(1);
+    for next in (10..).take(EPOCHS_MAX) {
+        protocol.handed(P0, next);
+        step(&mut protocol, Event::Tick);
+    }
+    assert_eq!(step(&mut protocol, Event::Revoke(vec![P0])), []);
+    assert_eq!(step(&mut protocol, Event::Finish), []);
+    assert_eq!(protocol.open_epochs(), EPOCHS_MAX);
+    let last = Epoch(EPOCHS_MAX as u64 + 1);
+    assert_eq!(
+        step(&mut protocol, Event::Done(ShardId(0), Epoch(1))),
+        [Action::Barrier(last), Action::Commit(vec![(P0, 10)])]
+    );
+    for epoch in (2..=last.0).map(Epoch) {
+        assert_eq!(step(&mut protocol, Event::Done(ShardId(0), epoch)), []);
+    }
+    assert_eq!(step(&mut protocol, Event::Committed), [Action::Commit(vec![(P0, 17)])]);
+    assert_eq!(
+        step(&mut protocol, Event::Committed),
+        [Action::Release(vec![P0]), Action::Finished { committed: true }]
+    );
+}
+
+#[test]
+fn partitions_are_unsettled_while_rows_of_theirs_are_on_their_way() {
+    let mut protocol = started(1);
+    assert!(!protocol.is_unsettled(&[P0, P1]));
+    protocol.handed(P1, 4);
+    assert!(!protocol.is_unsettled(&[P1]), "state is rebuilt");
+    protocol.handed(P0, 10);
+    assert!(protocol.is_unsettled(&[P1, P0]) && !protocol.is_unsettled(&[P1]));
+    step(&mut protocol, Event::Tick);
+    assert!(protocol.is_unsettled(&[P0]));
+    step(&mut protocol, Event::Done(ShardId(0), Epoch(1)));
+    assert!(!protocol.is_unsettled(&[P0]), "safe, if not committed");
+    protocol.handed(P0, 11);
+    assert!(protocol.is_unsettled(&[P0]));
+}
+
+#[test]
+fn a_loss_ends_a_revocation() {
     let mut protocol = started(1);
     protocol.handed(P0, 10);
     step(&mut protocol, Event::Revoke(vec![P0]));
@@ -199,6 +241,7 @@ impl World {
     }
 
     fn event(&mut self, event: Event) {
+        assert!(self.protocol.open_epochs() <= EPOCHS_MAX);
         for action in step(&mut self.protocol, event) {
             self.act(action);
         }

@@ -43,6 +43,7 @@ impl Bench {
             routed_key,
             group: 0,
             silent: false,
+            doubt: false,
             headers: Some(Box::new([
                 Header { key: "h".into(), value: Some(vec![1]) },
                 Header { key: "h".into(), value: None },

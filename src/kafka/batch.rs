@@ -347,7 +347,7 @@ impl<C: ProducerContext<DeliveryOpaque = usize>> BatchProducer<C> {
     /// is reported to the context with `ticket`; records that are refused here are not.
     ///
     /// # Errors
-    /// Number of refused records and the first reason.
+    /// Position of the first record that is refused, and the reason.
     pub fn send<'a>(
         &self,
         records: impl Iterator<Item = Outgoing<'a>>,
@@ -375,9 +375,9 @@ impl<C: ProducerContext<DeliveryOpaque = usize>> BatchProducer<C> {
             return Ok(());
         }
         let ok = RDKafkaRespErr::RD_KAFKA_RESP_ERR_NO_ERROR;
-        let first = messages.iter().find(|message| message.err != ok).map_or(ok, |message| message.err);
-        let refused = usize::try_from(count - taken).unwrap_or(0);
-        Err((refused, KafkaError::MessageProduction(first.into())))
+        let first = messages.iter().position(|message| message.err != ok).unwrap_or(0);
+        let reason = messages.get(first).map_or(ok, |message| message.err);
+        Err((first, KafkaError::MessageProduction(reason.into())))
     }
 }
 

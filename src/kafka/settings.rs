@@ -153,6 +153,10 @@ pub fn producer(client: &KafkaClient, name: &str) -> ClientConfig {
         }
     }
     owned(&mut config, PRODUCER_OWNED);
+    // The sink hands a record over while the report of the one before is served, which still counts.
+    if config.get("queue.buffering.max.messages") == Some("1") {
+        config.set("queue.buffering.max.messages", "2");
+    }
     if config.get("client.id").is_none() {
         config.set("client.id", name);
     }
@@ -282,6 +286,16 @@ mod tests {
         assert_eq!(config.get("session.timeout.ms"), None);
         assert_eq!(config.get("message.timeout.ms"), Some("0"));
         assert_eq!(config.get("linger.ms"), Some("50"));
+    }
+
+    /// Of a queue of one the sink would wait for ever.
+    #[test]
+    fn a_producers_queue_has_room_for_two() {
+        let queue = |size| {
+            let config = producer(&client(&[("queue.buffering.max.messages", size)]), "job");
+            config.get("queue.buffering.max.messages").map(str::to_owned)
+        };
+        assert_eq!(["1", "2", "0"].map(queue), ["2", "2", "0"].map(|size| Some(size.to_owned())));
     }
 
     #[test]

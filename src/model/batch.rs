@@ -83,6 +83,9 @@ pub struct Record {
     pub group: u16,
     /// Below the committed offset: rebuilds state, emits nothing.
     pub silent: bool,
+    /// A row of its key may have been sent although state does not know the key: the job goes on, and compaction may
+    /// have removed the record behind that row since.
+    pub doubt: bool,
     /// Headers, read only when a metadata column wants them.
     pub headers: Option<Box<[Header]>>,
 }

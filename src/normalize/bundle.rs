@@ -19,6 +19,8 @@ pub(super) struct Bundled {
     pub key: Slice,
     pub row: Slice,
     pub origin: Origin,
+    /// Of any record of the key that this one stands for.
+    pub doubt: bool,
 }
 
 /// One bundle at a time.
@@ -48,7 +50,8 @@ impl Bundle {
             if earlier.origin.partition != row.origin.partition {
                 return Err(earlier.origin.partition);
             }
-            *earlier = Bundled { key: earlier.key, row: Slice::append(arena, bytes), ..row };
+            let doubt = earlier.doubt || row.doubt;
+            *earlier = Bundled { key: earlier.key, row: Slice::append(arena, bytes), doubt, ..row };
         } else {
             let at = u32::try_from(rows.len()).unwrap_or(u32::MAX);
             let key = Slice::append(arena, key);

@@ -49,6 +49,8 @@ pub struct Arrival {
     pub origin: Origin,
     /// Of [`Normalizer::locate`].
     pub located: Located,
+    /// If state does not know its key, a row of it may have been sent all the same; it is taken back by its key.
+    pub doubt: bool,
 }
 
 /// Hash of a key, and where its entry stood. Locating all keys of a batch before the first is processed lets
@@ -75,6 +77,7 @@ pub struct Change {
     /// What was sent before does not count: the state had expired.
     pub fresh: bool,
     /// It is not known what was sent for the row before; a sink that needs old rows looks `before` up again.
+    /// Without a `place`: nor is the key known, and `before` holds what it says.
     pub doubt: bool,
     /// The record that caused it.
     pub origin: Origin,
@@ -94,6 +97,11 @@ impl Change {
             doubt: false,
             origin,
         }
+    }
+
+    /// State does not know the key, and a row of it may have been sent; `before` has the key alone.
+    fn taken_back(key: Slice, hash: u64, before: Slice, origin: Origin) -> Self {
+        Self { key, hash, place: None, after: None, before: Some(before), fresh: false, doubt: true, origin }
     }
 }
 
@@ -119,6 +127,7 @@ pub struct RecordFault {
 #[derive(Debug)]
 pub struct Normalizer {
     state: Box<dyn KeyedState>,
+    layout: RowLayout,
     key_layout: RowLayout,
     /// Positions of the key columns in the stream row.
     primary_key: Vec<usize>,
@@ -143,6 +152,7 @@ impl Normalizer {
         Self {
             partitions,
             state,
+            layout: source.layout(),
             key_layout: source.key_layout(),
             primary_key: plan.primary_key.clone(),
             key_filter: plan.key_filter.clone(),
@@ -165,8 +175,8 @@ impl Normalizer {
             return Ok(());
         }
         let Some(bundle) = &mut self.bundle else { return self.apply(arrival, now, out).map_err(here) };
-        let Arrival { incoming, key, row, origin, located } = arrival;
-        let bundled = Bundled { incoming, hash: located.hash, key, row, origin };
+        let Arrival { incoming, key, row, origin, located, doubt } = arrival;
+        let bundled = Bundled { incoming, hash: located.hash, key, row, origin, doubt };
         let before = bundle.rows.len();
         bundle
             .push(bundled, key.of(&out.arena), row.of(&out.arena), now)
@@ -186,8 +196,9 @@ impl Normalizer {
             let key = Slice::append(&mut out.arena, row.key.of(&bundle.arena));
             let bytes = Slice::append(&mut out.arena, row.row.of(&bundle.arena));
             let located = Located { hash: row.hash, place: None };
-            let arrival = Arrival { incoming: row.incoming, key, row: bytes, origin: row.origin, located };
-            let here = |fault| RecordFault { origin: row.origin, fault };
+            let Bundled { incoming, origin, doubt, .. } = *row;
+            let arrival = Arrival { incoming, key, row: bytes, origin, located, doubt };
+            let here = |fault| RecordFault { origin, fault };
             result = self.apply(arrival, now, out).map_err(here);
             if result.is_err() {
                 break;
@@ -222,7 +233,7 @@ impl Normalizer {
     }
 
     fn apply(&mut self, arrival: Arrival, now: Millis, out: &mut Changes) -> Result<(), RowFault> {
-        let Arrival { incoming, key, row, origin, located: Located { hash, place } } = arrival;
+        let Arrival { incoming, key, row, origin, located: Located { hash, place }, doubt } = arrival;
         let (found, known) =
             self.state.find_near(place, StateKey { hash, bytes: key.of(&out.arena) }).unzip();
         let expired = known.is_some_and(|entry| is_expired(self.ttl, entry.written, now));
@@ -236,6 +247,7 @@ impl Normalizer {
         let (filter, scratch) = (self.filter.as_ref(), &mut self.scratch);
         let passes = || holds(filter, current, scratch);
         let decision = decide(incoming, previous.map(|(_, row)| row), current, self.ttl.is_some(), passes)?;
+        let forgotten = doubt && found.is_none();
         let doubt = previous.is_some_and(|(entry, _)| entry.sent == SentMark::Unknown);
         let kept = match decision {
             Decision::Delete => previous.map(|(_, row)| row),
@@ -244,13 +256,23 @@ impl Normalizer {
         };
         let before = kept.map(|row| Slice::append(&mut out.arena, row));
         let place = match decision {
+            Decision::Suppress(_) if forgotten => {
+                self.counters.deletes += 1;
+                let before = self.key_alone(key, &mut out.arena);
+                out.list.push(Change::taken_back(key, hash, before, origin));
+                return Ok(());
+            }
             Decision::Suppress(why) => {
                 self.count_suppressed(why);
                 return Ok(());
             }
             Decision::Insert | Decision::Update => {
                 let new = NewRow { partition: origin.partition, row: row.of(&out.arena), now };
-                Some(self.store(found, StateKey { hash, bytes: key.of(&out.arena) }, new))
+                let place = self.store(found, StateKey { hash, bytes: key.of(&out.arena) }, new);
+                if forgotten {
+                    self.state.mark(place, SentMark::Unknown);
+                }
+                Some(place)
             }
             Decision::Delete => {
                 if let Some(place) = found {
@@ -263,6 +285,15 @@ impl Normalizer {
         let after = (decision != Decision::Delete).then_some(row);
         out.list.push(Change { key, hash, place, after, before, fresh: expired, doubt, origin });
         Ok(())
+    }
+
+    /// A stream row of which only the key is known: all that taking it back needs.
+    fn key_alone(&self, key: Slice, arena: &mut Vec<u8>) -> Slice {
+        let mut packed = Vec::new();
+        let row = KeyColumns { layout: &self.key_layout, key: key.of(arena), positions: &self.primary_key };
+        let values: Vec<Datum<'_>> = (0..self.layout.len()).map(|column| row.datum(column)).collect();
+        self.layout.pack(&values, &mut packed);
+        Slice::append(arena, &packed)
     }
 
     fn store(&mut self, found: Option<Place>, key: StateKey<'_>, row: NewRow<'_>) -> Place {
@@ -283,7 +314,7 @@ impl Normalizer {
     }
 
     fn apply_silently(&mut self, arrival: Arrival, now: Millis, arena: &[u8]) -> Result<(), RowFault> {
-        let Arrival { incoming, key, row, origin, located } = arrival;
+        let Arrival { incoming, key, row, origin, located, doubt: _ } = arrival;
         let current = row.of(arena);
         self.counters.rebuilt += 1;
         if !self.key_passes(key.of(arena))? {

@@ -161,7 +161,11 @@ impl Emitter {
     ) -> Result<(), RowFault> {
         let Emission { change, arena, join, .. } = *emission;
         let (place, stored) = find(state, change, arena);
-        let old = if change.fresh { SentMark::Nothing } else { stored };
+        let old = match (change.place, change.doubt) {
+            _ if change.fresh => SentMark::Nothing,
+            (None, true) => SentMark::Unknown,
+            _ => stored,
+        };
         let mut new = SentMark::Nothing;
         for at in emission.after.clone() {
             let parts = join.parts(at, arena, bump);

@@ -156,6 +156,7 @@ impl Worker {
                 origin,
                 timestamp: record.timestamp,
                 silent: record.silent,
+                doubt: record.doubt,
             };
             if !self.take_row(row, at, &mut flight, now) {
                 break;
@@ -195,8 +196,8 @@ impl Worker {
             let key = Slice::append(&mut forwarded.arena, row.key.of(&decoded.arena));
             let bytes = Slice::append(&mut forwarded.arena, row.row.of(&decoded.arena));
             let origin = Origin { partition: record.partition, offset: record.offset };
-            let (op, timestamp, silent) = (row.op, record.timestamp, record.silent);
-            forwarded.rows.push(StreamRow { op, key, row: bytes, origin, timestamp, silent });
+            let Record { timestamp, silent, doubt, .. } = *record;
+            forwarded.rows.push(StreamRow { op: row.op, key, row: bytes, origin, timestamp, silent, doubt });
             gone.push(mismatch.row);
         }
         counters.forwarded += gone.len() as u64;
@@ -263,7 +264,9 @@ impl Worker {
         if self.faulty {
             return false;
         }
-        let StreamRow { op, key, row: bytes, origin, timestamp, silent } = row;
+        let StreamRow { op, key, row: bytes, origin, timestamp, silent, doubt } = row;
+        // What cannot be taken back by its key alone cannot be taken back here.
+        let doubt = doubt && !self.emitter.remembers();
         let incoming = match op {
             Op::Upsert => Incoming::Upsert,
             Op::Delete => Incoming::Delete,
@@ -276,7 +279,7 @@ impl Worker {
         else {
             return true;
         };
-        let arrival = Arrival { incoming, key, row: bytes, origin, located };
+        let arrival = Arrival { incoming, key, row: bytes, origin, located, doubt };
         let result = if silent {
             // State expires by when a row was written, which for a row of the past its timestamp tells best.
             let written = if timestamp < 0 { now } else { timestamp.min(now) };

@@ -79,4 +79,6 @@ pub struct StreamRow {
     pub timestamp: i64,
     /// Rebuilds state, emits nothing.
     pub silent: bool,
+    /// A row of its key may have been sent although state does not know the key.
+    pub doubt: bool,
 }

@@ -220,6 +220,13 @@ impl<C: Clone> Board<C> {
         self.pulse.last()
     }
 
+    /// The threads of the source and the shards are about to be started: one that never goes round its loop stands
+    /// still from now on.
+    pub(super) fn begin(&self, now: Millis) {
+        self.pulse.beat(now);
+        self.shards.iter().for_each(|shard| shard.pulse.beat(now));
+    }
+
     /// When each thread and the I/O runtime last showed that they live; who has not begun is left out.
     #[must_use]
     pub fn pulses(&self) -> Vec<(String, Millis)> {
@@ -236,4 +243,18 @@ impl<C: Clone> Board<C> {
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_that_never_goes_round_its_loop_is_seen_to_stand_still() {
+        let board: Board<()> = Board::new(KeyGroups::new(2, None).unwrap());
+        assert_eq!(board.pulses(), [], "nothing is expected of a job that still connects");
+        board.begin(7);
+        let names = ["source", "shard 0", "shard 1"];
+        assert_eq!(board.pulses(), names.map(|name| (name.to_owned(), 7)));
+    }
 }

@@ -5,8 +5,8 @@
 //! shard stops the reading, never the polling of the group.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crossbeam_channel::{SendTimeoutError, Sender, TrySendError};
@@ -28,7 +28,7 @@ const READ_WAIT: Duration = Duration::from_millis(10);
 /// Wait for a shard that is full, and for acknowledgements while draining.
 const FULL_WAIT: Duration = Duration::from_millis(2);
 
-/// Longest drain of revoked partitions. Longer, and the rest of the group waits for nothing: what
+/// Longest drain of revoked partitions. Longer, and the rest of the group waits for nothing: the job ends, and what
 /// is not done by then is left to the next owner. Far below `max.poll.interval.ms`.
 const REVOKE_TIMEOUT: Millis = 30_000;
 
@@ -41,6 +41,9 @@ const COMMIT_TIMEOUT: Millis = 60_000;
 /// What an operator does about partitions that are lost again and again.
 const LOST_HELP: &str = "look for pauses of the process or the network that are longer than \
                          properties.session.timeout.ms, and raise that if they are usual";
+
+/// What an operator does about a drain that takes too long.
+const DRAIN_HELP: &str = "look at the lookups and the sink: what they do not answer holds the drain up";
 
 /// How often positions are put on the board.
 const PUBLISH: Millis = 500;
@@ -63,6 +66,8 @@ pub(super) struct Wires {
     pub shutdown: Shutdown,
     /// Set when the process gives up: nothing that is left counts.
     pub abort: Arc<AtomicBool>,
+    /// Why the source has failed: told before it leaves the group, which takes a while.
+    pub failed: Arc<OnceLock<Error>>,
     pub clock: Clock,
     pub table: PartitionTable,
     pub commit_interval: Duration,
@@ -119,6 +124,11 @@ impl<C: Clone + Send> Driver<C> {
     /// Runs until the input ends, a stop is asked for, or something fails; then leaves the group.
     pub(super) fn run(mut self) -> Result<()> {
         let outcome = self.work();
+        if let Err(error) = &outcome {
+            let _ = self.wires.failed.set(error.clone());
+            // Before others get the partitions: what still waits for the sink must not go out after their rows.
+            self.wires.abort.store(true, Ordering::SeqCst);
+        }
         self.publish(true);
         let Self { source, wires, .. } = self;
         // The shards end when their queues are closed.
@@ -136,7 +146,7 @@ impl<C: Clone + Send> Driver<C> {
             }
             self.serve_group()?;
             self.serve_sink()?;
-            self.timers(now);
+            self.timers(now)?;
             let has_room = self.flush();
             if let Some(committed) = self.finished {
                 if !committed {
@@ -168,6 +178,9 @@ impl<C: Clone + Send> Driver<C> {
                 }
                 Happening::Lost(partitions) => {
                     self.board.update(|view| view.rebalances[2] += 1);
+                    if self.protocol.is_unsettled(&partitions) {
+                        return Err(self.overdue("lost", &partitions, LOST_HELP));
+                    }
                     tracing::warn!(
                         partitions = %self.names(&partitions), help = LOST_HELP,
                         "lost: the group has given them up for this member"
@@ -234,12 +247,14 @@ impl<C: Clone + Send> Driver<C> {
             Ack::Closed => {
                 tracing::info!("the reader of the output has gone: the job ends");
                 self.closed = true;
+                // Shards may wait for each other's barriers, which nobody hands on any more.
+                self.wires.abort.store(true, Ordering::SeqCst);
                 Ok(())
             }
         }
     }
 
-    fn timers(&mut self, now: Millis) {
+    fn timers(&mut self, now: Millis) -> Result<()> {
         if self.commit_until.is_some_and(|until| until <= now) {
             self.commit_until = None;
             self.step_quietly(Event::CommitFailed);
@@ -250,13 +265,19 @@ impl<C: Clone + Send> Driver<C> {
             self.step_quietly(Event::Tick);
         }
         if let Some((partitions, _)) = self.revoking.take_if(|(_, until)| *until <= now) {
-            tracing::warn!(
-                partitions = %self.names(&partitions),
-                help = "look at the lookups and the sink: what they do not answer holds the drain up",
-                "draining took too long: the next owner will process the newest rows again"
-            );
-            self.step_quietly(Event::Lost(partitions));
+            return Err(self.overdue("not drained in time", &partitions, DRAIN_HELP));
         }
+        Ok(())
+    }
+
+    /// The end of a job whose partitions belong to someone else while rows of theirs are on their way: queues of the
+    /// sink cannot be told to forget them, and written late they would replace newer rows of the next owner.
+    fn overdue(&self, what: &str, partitions: &[PartitionId], help: &str) -> Error {
+        Error::transient(format!(
+            "partitions {what}: {}: rows of theirs are on their way to the sink, and the job ends so that these do not \
+             replace newer ones of the next owner; a restart goes on, and nothing is lost; {help}",
+            self.names(partitions)
+        ))
     }
 
     /// For events whose actions report failures as later events.
@@ -281,6 +302,10 @@ impl<C: Clone + Send> Driver<C> {
     }
 
     fn commit(&mut self, offsets: &[(PartitionId, i64)]) {
+        // Writers that give up leave rows out: what they say from then on counts no more.
+        if self.wires.abort.load(Ordering::SeqCst) {
+            return;
+        }
         self.commit_since = self.wires.clock.now();
         self.commit_until = Some(self.commit_since + COMMIT_TIMEOUT);
         if let Err(error) = self.source.commit(offsets) {

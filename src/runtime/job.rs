@@ -168,6 +168,7 @@ impl Job {
         environment.stop = Arc::clone(&abort);
         let splitter = self.splitter()?;
         let mut threads = Threads::new(usize::from(self.groups.parallelism()) + 1);
+        self.board.begin(self.environment.clock.now());
         let queues: Vec<Queues> = (0..self.groups.parallelism()).map(|_| Queues::new()).collect();
         for (number, ends) in (0..).zip(&queues) {
             let view = self.board.shards().get(usize::from(number));
@@ -179,9 +180,11 @@ impl Job {
             threads.spawn(format!("shard-{number}"), move || shard.run());
         }
         let wires = self.wires(queues, ack_receiver, &abort, table);
+        let failed = Arc::clone(&wires.failed);
         let driver = Driver::new(source, splitter, wires, Arc::clone(&self.board));
         threads.spawn("source".to_owned(), move || driver.run());
-        self.supervise(threads, &abort)
+        let outcome = self.supervise(threads, &abort);
+        outcome.and(failed.get().cloned().map_or(Ok(()), Err))
     }
 
     fn open_dimensions(&self, databases: &Databases) -> Result<Arc<[Dimension]>> {
@@ -272,6 +275,7 @@ impl Job {
             acks,
             shutdown: self.environment.shutdown.clone(),
             abort: Arc::clone(abort),
+            failed: Arc::default(),
             clock: self.environment.clock.clone(),
             table,
             commit_interval: self.plan.options.commit_interval,

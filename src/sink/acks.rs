@@ -12,7 +12,8 @@ use crate::model::{Epoch, ShardId};
 /// What a sink tells the coordinator.
 #[derive(Debug)]
 pub enum Ack {
-    /// Everything of the shard up to the end of this epoch is durable.
+    /// Everything that the shard wrote in this epoch is durable. Each epoch is announced, in whatever order: an
+    /// empty one may be before one that still waits, and says nothing about it.
     Durable(ShardId, Epoch),
     /// A row was refused after it was taken.
     Failed(Error),
@@ -36,7 +37,7 @@ impl Acks {
         (Self(sender), receiver)
     }
 
-    /// Everything of `shard` up to the end of `epoch` is durable.
+    /// Everything that `shard` wrote in `epoch` is durable.
     pub fn durable(&self, shard: ShardId, epoch: Epoch) {
         self.send(Ack::Durable(shard, epoch));
     }

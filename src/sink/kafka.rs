@@ -13,7 +13,7 @@ use std::time::Duration;
 use rdkafka::client::ClientContext;
 use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
-use rdkafka::message::{DeliveryResult, OwnedHeaders};
+use rdkafka::message::{DeliveryResult, Message, OwnedHeaders};
 use rdkafka::producer::{BaseRecord, Producer, ProducerContext};
 
 use crate::clock::{Clock, Millis};
@@ -70,6 +70,8 @@ struct Shared {
     rounds: Mutex<Rounds>,
     /// Held while a round is handed over: rounds keep their order.
     sending: Mutex<Scratch>,
+    /// Of the writers: set when the process gives up, and no further round begins.
+    stop: OnceLock<Arc<AtomicBool>>,
     counts: Arc<SinkCounts>,
 }
 
@@ -103,9 +105,9 @@ impl ProducerContext for Reports {
     type DeliveryOpaque = usize;
 
     fn delivery(&self, result: &DeliveryResult<'_>, _ticket: usize) {
-        if let Err((error, _)) = result {
+        if let Err((error, message)) = result {
             self.counts.error();
-            self.acks.failed(rejection(&self.topic, error));
+            self.acks.failed(rejection(&self.topic, error, message.key()));
             self.refused.store(true, Ordering::Relaxed);
         }
         if self.outstanding.fetch_sub(1, Ordering::AcqRel) == 1 {
@@ -137,8 +139,9 @@ impl Reports {
 }
 
 /// Why a record was refused, for the operator.
-fn rejection(topic: &str, error: &KafkaError) -> Error {
-    let refused = explain(&format!("writing to topic {topic}"), error);
+fn rejection(topic: &str, error: &KafkaError, key: Option<&[u8]>) -> Error {
+    let key = key.map(|key| format!(" the record with key {}", shown(key))).unwrap_or_default();
+    let refused = explain(&format!("writing{key} to topic {topic}"), error);
     match error.rdkafka_error_code() {
         Some(RDKafkaErrorCode::MessageSizeTooLarge) => Error::new(
             Kind::Data,
@@ -150,6 +153,15 @@ fn rejection(topic: &str, error: &KafkaError) -> Error {
         _ if refused.kind() == Kind::Transient => Error::new(Kind::External, refused.to_string()),
         _ => refused,
     }
+}
+
+/// Bytes of a key that a message shows.
+const SHOWN_KEY_BYTES: usize = 200;
+
+fn shown(key: &[u8]) -> String {
+    let (start, rest) = key.split_at_checked(SHOWN_KEY_BYTES).unwrap_or((key, &[]));
+    let more = if rest.is_empty() { "" } else { "…" };
+    format!("{}{more}", String::from_utf8_lossy(start))
 }
 
 impl KafkaTopicSink {
@@ -187,6 +199,7 @@ impl KafkaTopicSink {
             clock: clock.clone(),
             rounds: Mutex::new(Rounds::new(limits(plan))),
             sending: Mutex::new(Scratch::default()),
+            stop: OnceLock::new(),
             counts: Arc::clone(&environment.counts),
         });
         let _ = shared.producer.producer().context().sink.set(Arc::downgrade(&shared));
@@ -207,12 +220,14 @@ impl KafkaTopicSink {
     pub fn writer(&self, shard: ShardId, environment: &Environment) -> Result<Box<dyn Writer>> {
         let reports = self.shared.producer.producer().context();
         let deliveries = reports.deliveries.get(usize::from(shard.0)).map(Arc::clone);
+        let _ = self.shared.stop.set(Arc::clone(&environment.stop));
         let writer = KafkaWriter {
             shared: Arc::clone(&self.shared),
             deliveries: deliveries.ok_or_else(|| Error::bug("a writer for an unknown shard"))?,
             shard,
             environment: environment.clone(),
             epoch: Epoch(1),
+            dropped: false,
         };
         match self.buffer {
             None => Ok(Box::new(writer)),
@@ -271,6 +286,8 @@ struct KafkaWriter {
     environment: Environment,
     /// The epoch that rows belong to now.
     epoch: Epoch,
+    /// Rows were left out because the process stops: no epoch is announced any more.
+    dropped: bool,
 }
 
 impl KafkaWriter {
@@ -293,13 +310,16 @@ impl KafkaWriter {
     }
 }
 
-/// The rounds that fit the producer's queue, whatever a definition makes of it.
+/// The rounds of which two fit the producer's queue, whatever a definition makes of it: the next round is handed
+/// over while the last report of the one before is served, and librdkafka counts that one's records until then.
 fn limits(plan: &KafkaSink) -> Limits {
     let setting = |name: &str| {
         let found = plan.client.settings.iter().find(|(known, _)| known == name);
         found.and_then(|(_, value)| value.expose().parse::<usize>().ok())
     };
-    let rows = ["queue.buffering.max.messages", "batch.num.messages"].into_iter().filter_map(setting);
+    // librdkafka: 0 is no limit.
+    let queue = setting("queue.buffering.max.messages").filter(|rows| *rows != 0).map(|rows| rows / 2);
+    let rows = [queue, setting("batch.num.messages")].into_iter().flatten();
     let kbytes = setting("queue.buffering.max.kbytes").map(|kbytes| kbytes.saturating_mul(1024) / 2);
     let bytes = [kbytes, setting("batch.size")].into_iter().flatten();
     Limits { rows: rows.fold(ROUND_ROWS, usize::min), bytes: bytes.fold(ROUND_BYTES, usize::min) }
@@ -310,9 +330,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Shared {
-    /// Hands the next round to the producer, if the last one is acknowledged. The queue is empty then, and a
-    /// round fits it, so this never waits.
+    /// Hands the next round to the producer, if the last one is acknowledged. The queue has room for it then
+    /// ([`limits`]), so this never waits. Once the process gives up nothing leaves: what waits may be another
+    /// replica's to write by now.
     fn send_round(&self) -> Result<()> {
+        if self.stop.get().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+            return Ok(());
+        }
         let mut scratch = lock(&self.sending);
         let (round, rows) = {
             let mut rounds = lock(&self.rounds);
@@ -361,7 +385,10 @@ impl Shared {
             Outgoing { key, value, partition: kafka::partition_of(key, partitions) }
         });
         let sent = self.producer.send(outgoing, ticket, scratch);
-        sent.map_err(|(_, error)| rejection(&self.topic, &error))
+        sent.map_err(|(refused, error)| {
+            let key = records.get(refused).map(|record| record.key.of(arena));
+            rejection(&self.topic, &error, key)
+        })
     }
 
     /// The batch call knows neither headers nor timestamps.
@@ -375,7 +402,7 @@ impl Shared {
         message.timestamp = record.timestamp;
         message.headers = record.headers.as_deref().map(native_headers);
         let sent = self.producer.producer().send(message);
-        sent.map_err(|(error, _)| rejection(&self.topic, &error))
+        sent.map_err(|(error, _)| rejection(&self.topic, &error, Some(key)))
     }
 }
 
@@ -390,7 +417,11 @@ impl Writer for KafkaWriter {
         let Payload::Records(records) = &batch.payload else {
             return Err(Error::bug("the Kafka sink was given no records"));
         };
-        if records.is_empty() || !self.wait_for_room() {
+        if records.is_empty() || self.dropped {
+            return Ok(());
+        }
+        if !self.wait_for_room() {
+            self.dropped = true;
             return Ok(());
         }
         let slot = Deliveries::slot_of(self.epoch);
@@ -403,6 +434,9 @@ impl Writer for KafkaWriter {
     }
 
     fn end_epoch(&mut self, epoch: Epoch) -> Result<()> {
+        if self.dropped {
+            return Ok(());
+        }
         self.deliveries.end(epoch);
         self.epoch = Epoch(epoch.0 + 1);
         Ok(())
@@ -449,5 +483,47 @@ impl Writer for Buffered {
             self.flush()?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{Format, KafkaClient, RawOptions, Secret};
+
+    fn limits_with(settings: &[(&str, &str)]) -> (usize, usize) {
+        let settings = settings.iter().map(|(name, value)| ((*name).to_owned(), Secret::new(*value)));
+        let raw = Format::Raw(RawOptions { big_endian: true });
+        let Limits { rows, bytes } = limits(&KafkaSink {
+            topic: "t".to_owned(),
+            client: KafkaClient {
+                bootstrap_servers: "localhost:9092".to_owned(),
+                settings: settings.collect(),
+            },
+            key_format: raw.clone(),
+            value_format: raw,
+            value_includes_key: false,
+            key_prefix: String::new(),
+            timestamp_column: None,
+            headers_column: None,
+            value_columns: Vec::new(),
+            buffer: None,
+        });
+        (rows, bytes)
+    }
+
+    #[test]
+    fn two_rounds_fit_the_queue() {
+        assert_eq!(limits_with(&[]), (ROUND_ROWS, ROUND_BYTES));
+        assert_eq!(limits_with(&[("queue.buffering.max.messages", "100")]).0, 50);
+        assert_eq!(limits_with(&[("queue.buffering.max.messages", "0")]).0, ROUND_ROWS, "no limit");
+        assert_eq!(limits_with(&[("queue.buffering.max.kbytes", "100")]).1, 51_200);
+    }
+
+    #[test]
+    fn a_long_key_is_shown_by_its_beginning() {
+        assert_eq!(shown(br#"{"id":1}"#), r#"{"id":1}"#);
+        let long = shown(&[b'x'; 1_000]);
+        assert_eq!((long.chars().count(), long.ends_with('…')), (SHOWN_KEY_BYTES + 1, true));
     }
 }

@@ -40,7 +40,8 @@ pub trait Writer: Send {
     /// The sink refuses, or stays unreachable after its own retries.
     fn write(&mut self, batch: OutputBatch) -> Result<()>;
 
-    /// Everything of `epoch` was written: make it durable and say so through the [`Acks`], now or later.
+    /// Everything of `epoch` was written: make it durable and say so through the [`Acks`], now or later. A writer that
+    /// has left rows out, because the process stops, says nothing from then on.
     ///
     /// # Errors
     /// As [`Writer::write`].
@@ -89,6 +90,11 @@ impl Environment {
     #[must_use]
     pub fn stopped(&self) -> bool {
         self.pulse.beat(self.clock.now());
+        self.given_up()
+    }
+
+    /// The same, asked by another thread than the one that the pulse is of.
+    pub(crate) fn given_up(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 

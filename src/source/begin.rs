@@ -23,6 +23,9 @@ pub(super) struct Known {
 pub(super) struct Begin {
     pub start: i64,
     pub silent_below: i64,
+    /// Below, and not silent: a key that state does not know may have been sent. Records of it that were processed
+    /// before the last stop may be gone, compacted away by what came meanwhile. Nothing for a job that begins.
+    pub doubt_below: Option<i64>,
     /// The committed offset, unless it is no offset of this log.
     pub committed: Option<i64>,
 }
@@ -40,22 +43,34 @@ pub(super) fn begin(
 ) -> Result<Begin> {
     let committed = known.committed.filter(|&offset| belongs(offset, known, name));
     if kind == SourceKind::UpsertKafka {
-        return Ok(Begin { start: known.low, silent_below: committed.unwrap_or(0), committed });
+        warn_of_lost(committed.unwrap_or(known.low), known.low, name);
+        return Ok(Begin {
+            start: known.low,
+            silent_below: committed.unwrap_or(0),
+            doubt_below: committed.map(|_| known.high),
+            committed,
+        });
     }
-    let start = match committed {
-        Some(offset) => offset,
-        None => first_start(startup, partition, known, name)?,
+    let start = match (committed, known.committed) {
+        (Some(offset), _) => offset,
+        // Made anew since: the mode is for a job that begins, and this one goes on.
+        (None, Some(_)) => known.low,
+        (None, None) => first_start(startup, partition, known, name)?,
     };
-    if start < known.low {
-        let lost = known.low - start;
+    warn_of_lost(start, known.low, name);
+    Ok(Begin { start: start.max(known.low), silent_below: 0, doubt_below: None, committed })
+}
+
+/// Records from `next` on were not read yet, and the log begins at `low`.
+fn warn_of_lost(next: i64, low: i64, name: &str) {
+    if next < low {
         tracing::warn!(
             partition = name,
-            lost,
+            lost = low - next,
             help = super::RETENTION_HELP,
             "records were deleted from the topic before they were read"
         );
     }
-    Ok(Begin { start: start.max(known.low), silent_below: 0, committed })
 }
 
 /// A committed offset beyond the end: the topic was made anew, nothing in it was processed.
@@ -106,14 +121,35 @@ mod tests {
     fn an_upsert_source_is_always_read_from_the_beginning() {
         let known = Known { committed: Some(40), ..KNOWN };
         let got = begin(SourceKind::UpsertKafka, &Startup::Latest, 0, known, "t[0]").unwrap();
-        assert_eq!(got, Begin { start: 10, silent_below: 40, committed: Some(40) });
+        assert_eq!(got, Begin { start: 10, silent_below: 40, doubt_below: Some(50), committed: Some(40) });
+    }
+
+    #[test]
+    fn a_job_that_begins_has_no_doubts() {
+        let got = begin(SourceKind::UpsertKafka, &Startup::Latest, 0, KNOWN, "t[0]").unwrap();
+        assert_eq!(got, Begin { start: 10, silent_below: 0, doubt_below: None, committed: None });
     }
 
     #[test]
     fn a_topic_made_anew_is_not_silent() {
         let known = Known { committed: Some(51), ..KNOWN };
         let got = begin(SourceKind::UpsertKafka, &Startup::Latest, 0, known, "t[0]").unwrap();
-        assert_eq!(got, Begin { start: 10, silent_below: 0, committed: None });
+        assert_eq!(got, Begin { start: 10, silent_below: 0, doubt_below: None, committed: None });
+    }
+
+    /// A job that goes on skips nothing, whatever the mode says about its first start.
+    #[test]
+    fn an_append_only_topic_made_anew_is_read_from_its_beginning() {
+        let known = Known { committed: Some(51), ..KNOWN };
+        for startup in [
+            Startup::Latest,
+            Startup::Timestamp(1),
+            Startup::GroupOffsets { reset_to_earliest: Some(false) },
+            Startup::GroupOffsets { reset_to_earliest: None },
+        ] {
+            let got = begin(SourceKind::Kafka, &startup, 0, known, "t[0]").unwrap();
+            assert_eq!(got, Begin { start: 10, silent_below: 0, doubt_below: None, committed: None });
+        }
     }
 
     #[test]

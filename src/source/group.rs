@@ -268,7 +268,10 @@ impl Source {
             };
             let at = begin(self.plan.kind, &self.plan.startup, name.partition, known, &name.to_string())?;
             let id = self.environment.table.intern(name);
-            let progress = Progress::new(at.start, at.silent_below, self.stops.get(name).copied());
+            let mut progress = Progress::new(at.start, at.silent_below, self.stops.get(name).copied());
+            if let Some(end) = at.doubt_below {
+                progress.in_doubt_below(end);
+            }
             let begins_at = (self.plan.kind == SourceKind::Kafka).then_some(at.start);
             let announced = AssignedPartition { id, committed: at.committed, begins_at };
             begun.push((Assigned { id, name: name.clone(), progress, timestamp: None, muted: 0 }, announced));
@@ -317,8 +320,14 @@ impl Source {
         let ended: Vec<_> =
             ended.iter().filter_map(|&i| self.partitions.get(i)).map(|p| p.name.clone()).collect();
         self.member.pause(&ended)?;
-        let moved = touched.iter().filter_map(|&index| self.partitions.get(index));
-        self.touched.extend(moved.map(|assigned| (assigned.id, assigned.progress.next())));
+        for index in touched {
+            let Some(Assigned { id, name, progress, .. }) = self.partitions.get_mut(index) else { continue };
+            self.touched.push((*id, progress.next()));
+            if progress.asks_for_end() {
+                let known = self.member.consumer.watermarks(&name.topic, name.partition);
+                progress.log_ends(known.map_or(0, |(_, high)| high));
+            }
+        }
         Ok(count)
     }
 
@@ -446,6 +455,13 @@ impl Source {
 
     /// Leaves the group, so that others take over at once.
     pub fn leave(self) {
+        // librdkafka waits for the answer to a rebalance that is under way.
+        if let Some((list, _)) = &self.revoking {
+            let _ = self.member.unassign(list);
+        }
+        if !self.unanswered.is_empty() {
+            let _ = self.member.assign(&[]);
+        }
         self.member.leave();
     }
 }

@@ -12,14 +12,27 @@ pub struct Restore {
 /// What to do with a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Take {
-    /// Hand it over; silent ones rebuild state.
-    Row { silent: bool },
+    /// Hand it over; silent ones rebuild state, and of those in doubt the key may have been sent unknown to it.
+    Row { silent: bool, doubt: bool },
     /// Seen before, or at or after the stop offset.
     Ignore,
     /// The consumer is not where we are: read again from our position.
     Rewind,
     /// It was sent back again and again to no avail: our position may be gone from the log.
     Astray,
+}
+
+/// Up to where records are in doubt: a record that was processed before the last stop may be compacted away by a
+/// later one of its key, as long as it has not been read again. So the end of the log counts as it is when all that
+/// was there at the assignment has been read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Doubt {
+    /// The end at the assignment, not reached yet.
+    AtAssignment(i64),
+    /// It is passed: up to where the log ends now.
+    AsksForEnd,
+    /// Up to here.
+    Below(i64),
 }
 
 /// One assigned partition.
@@ -31,6 +44,7 @@ pub(super) struct Progress {
     next: i64,
     /// Records below are silent.
     silent_below: i64,
+    doubt: Doubt,
     /// Where to end, exclusive.
     stop: Option<i64>,
     restoring: bool,
@@ -51,6 +65,7 @@ impl Progress {
             start,
             next: start,
             silent_below,
+            doubt: Doubt::Below(0),
             stop,
             restoring: start < silent_below,
             ended: false,
@@ -59,6 +74,33 @@ impl Progress {
         };
         progress.ended = stop.is_some_and(|stop| stop <= start);
         progress
+    }
+
+    /// The job goes on, and the log ends at `end` now: records that are not silent are in doubt until then, and a
+    /// little longer.
+    pub(super) fn in_doubt_below(&mut self, end: i64) {
+        self.doubt = Doubt::AtAssignment(end);
+    }
+
+    /// Whether it matters where the log ends now.
+    pub(super) fn asks_for_end(&self) -> bool {
+        match self.doubt {
+            Doubt::AtAssignment(end) => end <= self.next,
+            Doubt::AsksForEnd => true,
+            Doubt::Below(_) => false,
+        }
+    }
+
+    /// The log ends at `end` now.
+    pub(super) fn log_ends(&mut self, end: i64) {
+        self.doubt = Doubt::Below(end);
+    }
+
+    fn in_doubt(&mut self, offset: i64) -> bool {
+        if matches!(self.doubt, Doubt::AtAssignment(end) if end <= offset) {
+            self.doubt = Doubt::AsksForEnd;
+        }
+        !matches!(self.doubt, Doubt::Below(end) if end <= offset)
     }
 
     pub(super) fn record(&mut self, offset: i64) -> Take {
@@ -77,7 +119,8 @@ impl Progress {
             return Take::Ignore;
         }
         self.reach(offset + 1);
-        Take::Row { silent: offset < self.silent_below }
+        let silent = offset < self.silent_below;
+        Take::Row { silent, doubt: !silent && self.in_doubt(offset) }
     }
 
     /// The end of the log is at `offset`: there is no record between our position and it.
@@ -123,8 +166,9 @@ impl Progress {
 mod tests {
     use super::*;
 
-    const ROW: Take = Take::Row { silent: false };
-    const SILENT: Take = Take::Row { silent: true };
+    const ROW: Take = Take::Row { silent: false, doubt: false };
+    const SILENT: Take = Take::Row { silent: true, doubt: false };
+    const DOUBT: Take = Take::Row { silent: false, doubt: true };
 
     #[test]
     fn records_below_the_committed_offset_are_silent() {
@@ -135,6 +179,23 @@ mod tests {
         assert_eq!(p.record(1), SILENT);
         assert_eq!(p.restore(), None);
         assert_eq!(p.record(2), ROW);
+    }
+
+    #[test]
+    fn records_are_in_doubt_up_to_where_the_log_ended_when_they_were_read() {
+        let mut p = Progress::new(0, 2, None);
+        p.in_doubt_below(4);
+        assert_eq!([p.record(1), p.record(2)], [SILENT, DOUBT]);
+        assert!(!p.asks_for_end());
+        assert_eq!([p.record(3), p.record(4)], [DOUBT, DOUBT]);
+        assert!(p.asks_for_end());
+        p.log_ends(6);
+        assert_eq!([p.record(5), p.record(6)], [DOUBT, ROW]);
+        assert!(!p.asks_for_end());
+        let mut idle = Progress::new(0, 0, None);
+        idle.in_doubt_below(1);
+        idle.record(0);
+        assert!(idle.asks_for_end(), "what comes later is not in doubt");
     }
 
     #[test]

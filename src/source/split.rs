@@ -51,12 +51,12 @@ impl Splitter {
         Self { route, headers, open, full: Vec::new(), routed: Vec::new() }
     }
 
-    /// Copies a record into the batch of its shard.
+    /// Copies a record into the batch of its shard; it may be silent, or in doubt.
     pub(super) fn add(
         &mut self,
         partition: PartitionId,
         message: &Message<'_>,
-        silent: bool,
+        (silent, doubt): (bool, bool),
     ) -> Result<(), RowFault> {
         self.routed.clear();
         let Destination { shard, group, key: routed_key } =
@@ -78,6 +78,7 @@ impl Splitter {
             routed_key: Slice::append(&mut batch.arena, routed_key.of(&self.routed)),
             group,
             silent,
+            doubt,
             headers,
         };
         batch.records.push(record);

@@ -140,7 +140,8 @@ pub(super) fn stops(
             match partitions.iter().find(|partition| !stops.contains_key(partition)) {
                 None => Ok(stops),
                 Some(partition) => Err(Error::external(format!(
-                    "scan.bounded.mode is group-offsets, but the group has no committed offset for {partition}"
+                    "scan.bounded.mode is group-offsets, but the group has no committed offset for {partition}; commit one \
+                     there, or choose another scan.bounded.mode"
                 ))),
             }
         }

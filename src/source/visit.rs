@@ -72,8 +72,8 @@ impl<'a> Visit<'a> {
         }
         let was_ended = assigned.progress.is_ended();
         match assigned.progress.record(message.offset()) {
-            Take::Row { silent } => {
-                if let Err(fault) = splitter.add(assigned.id, message, silent) {
+            Take::Row { silent, doubt } => {
+                if let Err(fault) = splitter.add(assigned.id, message, (silent, doubt)) {
                     self.fault = Some(fault.at(place(self.table, message)));
                 }
             }

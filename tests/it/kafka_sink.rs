@@ -1,7 +1,7 @@
 //! The upsert-kafka sink on a real broker: where records go, and when they count as safe.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use lookaside::clock::Clock;
@@ -216,7 +216,7 @@ fn a_record_that_is_too_large_for_the_topic_stops_the_job() {
     writer.end_epoch(Epoch(1)).expect("end");
     let error = failure(bench.ack());
     assert_eq!(error.kind(), Kind::Data);
-    assert!(error.to_string().contains(&name), "{error}");
+    assert!(error.to_string().contains(&format!("the record with key a to topic {name}")), "{error}");
 }
 
 #[test]
@@ -227,7 +227,48 @@ fn a_record_that_is_too_large_for_the_client_stops_the_job() {
     plan.client.settings = vec![("message.max.bytes".to_owned(), Secret::new("1000"))];
     let bench = Bench::open(&plan).expect("sink");
     let large = "x".repeat(5_000);
-    let error = failure(bench.writer(0).write(batch(&[("a", Some(&large))])));
+    let error = failure(bench.writer(0).write(batch(&[("a", Some("small")), ("b", Some(&large))])));
     assert_eq!(error.kind(), Kind::Data);
-    assert!(error.to_string().contains(&name), "{error}");
+    assert!(error.to_string().contains(&format!("the record with key b to topic {name}")), "{error}");
+}
+
+/// Small queues: the next round is handed over while librdkafka still counts the last record of the one before.
+#[test]
+fn a_queue_of_few_records_does_not_hold_the_sink_up() {
+    for (size, settings) in [("1", "1"), ("3", "1000"), ("0", "1000")] {
+        let name = topic::unique("narrow");
+        topic::create(&name, 2);
+        let mut plan = plan(&name);
+        plan.client.settings = vec![
+            ("queue.buffering.max.messages".to_owned(), Secret::new(size)),
+            ("batch.num.messages".to_owned(), Secret::new(settings)),
+        ];
+        let bench = Bench::open(&plan).expect("sink");
+        let mut writer = bench.writer(0);
+        let keys: Vec<String> = (0..20).map(|key| key.to_string()).collect();
+        let rows: Vec<_> = keys.iter().map(|key| (key.as_str(), Some("v"))).collect();
+        writer.write(batch(&rows)).expect("write");
+        writer.end_epoch(Epoch(1)).expect("end");
+        assert_eq!(bench.ack().expect("delivered"), (0, 1), "queue of {size}");
+        assert_eq!(topic::read_all(&name).len(), rows.len());
+    }
+}
+
+/// Rows that were left out because the process gave up never count as safe.
+#[test]
+fn an_epoch_whose_rows_were_left_out_is_never_announced() {
+    let name = topic::unique("left-out");
+    topic::create(&name, 1);
+    let bench = Bench::open(&plan(&name)).expect("sink");
+    let mut writer = bench.writer(0);
+    let keys: Vec<String> = (0..150_000).map(|key| key.to_string()).collect();
+    let rows: Vec<_> = keys.iter().map(|key| (key.as_str(), Some("v"))).collect();
+    bench.environment.stop.store(true, Ordering::SeqCst);
+    writer.write(batch(&rows)).expect("taken, not sent");
+    writer.end_epoch(Epoch(1)).expect("end");
+    writer.write(batch(&rows[..1])).expect("left out");
+    bench.environment.stop.store(false, Ordering::SeqCst);
+    writer.end_epoch(Epoch(2)).expect("end");
+    assert!(bench.acks.recv_timeout(Duration::from_millis(500)).is_err());
+    assert_eq!(topic::read_all(&name).len(), 0, "nothing leaves once the process gives up");
 }

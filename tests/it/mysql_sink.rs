@@ -222,6 +222,20 @@ fn rows_appear_when_the_batch_is_full_or_old_or_the_epoch_ends() {
     assert_eq!(bed.rows("id").len(), 304);
 }
 
+/// Ends that queue up behind a slow transaction are taken together; a commit waits for each of them.
+#[test]
+fn every_epoch_is_announced_also_when_several_end_together() {
+    let bed = Bed::new("sink_epochs", CREATE_USERS);
+    let mut writer = bed.writer(&bed.spec(&USERS, &[0]));
+    writer.write(users(&[(Insert, 1, "a")])).unwrap();
+    for epoch in 1..=4 {
+        writer.end_epoch(Epoch(epoch)).unwrap();
+    }
+    for epoch in 1..=4 {
+        bed.durable(epoch);
+    }
+}
+
 #[test]
 fn without_a_key_every_row_is_inserted() {
     let bed = Bed::new("sink_append", "CREATE TABLE t (id INT, name VARCHAR(10))");
@@ -622,4 +636,32 @@ fn many_rows_of_four_shards_arrive_whole() {
     let kept = (0..ROWS).filter(|id| id % 3 != 0).count().to_string();
     let counts = bed.database.rows("SELECT CAST(COUNT(*) AS CHAR), CAST(SUM(name = 'last') AS CHAR) FROM t");
     assert_eq!(counts[0], [Some(kept.clone()), Some(kept)]);
+}
+
+/// A writer that has left rows out, because the process gave up, must not let their epoch pass for durable when the
+/// queue has room again.
+#[test]
+fn an_epoch_whose_rows_were_left_out_is_never_announced() {
+    let bed = Bed::new("sink_given_up", CREATE_USERS);
+    let proxy = Proxy::new(&stack::mysql());
+    let mut spec = bed.spec(&USERS, &[0]);
+    spec.sink.table.port = proxy.port();
+    spec.sink.flush_rows = 1;
+    let mut writer = bed.writer(&spec);
+    proxy.stall();
+    let stop = Arc::clone(&bed.environment.stop);
+    let later = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(500));
+        stop.store(true, Ordering::SeqCst);
+    });
+    for id in 0..20 {
+        writer.write(users(&[(Insert, id, "a")])).unwrap();
+    }
+    later.join().unwrap();
+    bed.environment.stop.store(false, Ordering::SeqCst);
+    proxy.forward();
+    std::thread::sleep(Duration::from_millis(500));
+    let _ = writer.end_epoch(Epoch(1));
+    std::thread::sleep(Duration::from_millis(500));
+    assert!(bed.acks.try_recv().is_err(), "{:?}", bed.rows("id"));
 }

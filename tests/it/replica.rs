@@ -103,6 +103,11 @@ impl Replica {
         self.child.wait().expect("child");
     }
 
+    /// Whether it has not ended yet.
+    pub fn is_running(&mut self) -> bool {
+        self.child.try_wait().expect("child").is_none()
+    }
+
     /// Waits for the end.
     pub fn wait_exit(&mut self, limit: Duration) -> ExitStatus {
         let deadline = Instant::now() + limit;

@@ -61,6 +61,21 @@ pub fn create_with(name: &str, partitions: i32, settings: &[(&str, &str)]) {
     panic!("topic {name} does not show in the broker's metadata");
 }
 
+/// Takes every record out of the topic; offsets go on.
+pub fn forget_records(name: &str) {
+    let admin: AdminClient<_> =
+        ClientConfig::new().set("bootstrap.servers", stack::kafka()).create().expect("admin client");
+    let metadata = admin.inner().fetch_metadata(Some(name), Duration::from_secs(10)).expect("metadata");
+    let mut ends = TopicPartitionList::new();
+    for partition in metadata.topics().first().expect("topic").partitions() {
+        ends.add_partition_offset(name, partition.id(), Offset::End).expect("an offset");
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("runtime");
+    let deleted =
+        runtime.block_on(admin.delete_records(&ends, &AdminOptions::new())).expect("delete records");
+    assert!(deleted.elements().iter().all(|element| element.error().is_ok()));
+}
+
 /// A producer for test input.
 pub struct Writer {
     producer: BaseProducer,

@@ -88,6 +88,7 @@ impl Sample {
                 routed_key: Slice::append(&mut arena, key.key.of(&routed)),
                 group: key.group,
                 silent: false,
+                doubt: false,
                 headers: Some(message.headers()),
             };
             self.decoder.decode(0, &record, &arena, &mut DecodedRows::default())

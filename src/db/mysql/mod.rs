@@ -30,8 +30,9 @@ use super::{Failure, connections::STATEMENTS_MAX};
 use cells::Wire;
 
 /// Statements of this process must not depend on the server's `sql_mode`:
-/// strict, so that a sink's value is refused rather than cut.
-const SESSION: &str = "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'";
+/// strict, so that a sink's value is refused rather than cut. Nor on its `autocommit`: with 0 a statement
+/// outside of a transaction would not last, and lookups would read one old snapshot for ever.
+const SESSION: &str = "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', autocommit = 1";
 
 /// One database of a server, as one user.
 pub struct Mysql {

@@ -44,7 +44,7 @@ impl Driver {
     /// # Errors
     /// As [`Driver::settle`].
     pub fn feed_row(&mut self, kind: RowKind, row: &[Value], partition: i32) -> Result<()> {
-        self.feed_typed(kind, row, partition, false)
+        self.feed_typed(kind, row, partition, (false, false))
     }
 
     /// Feeds a typed row from below the committed offset: it rebuilds state.
@@ -52,10 +52,24 @@ impl Driver {
     /// # Errors
     /// As [`Driver::settle`].
     pub fn rebuild_row(&mut self, kind: RowKind, row: &[Value], partition: i32) -> Result<()> {
-        self.feed_typed(kind, row, partition, true)
+        self.feed_typed(kind, row, partition, (true, false))
     }
 
-    fn feed_typed(&mut self, kind: RowKind, row: &[Value], partition: i32, silent: bool) -> Result<()> {
+    /// Feeds a typed row that came while the job stood still: its key may have been sent and compacted away.
+    ///
+    /// # Errors
+    /// As [`Driver::settle`].
+    pub fn doubtful_row(&mut self, kind: RowKind, row: &[Value], partition: i32) -> Result<()> {
+        self.feed_typed(kind, row, partition, (false, true))
+    }
+
+    fn feed_typed(
+        &mut self,
+        kind: RowKind,
+        row: &[Value],
+        partition: i32,
+        (silent, doubt): (bool, bool),
+    ) -> Result<()> {
         let partition = self.partition(partition);
         let bytes = table::packed(&self.plan.source.layout(), row);
         let op = match self.plan.source.kind {
@@ -82,7 +96,7 @@ impl Driver {
         let key = Slice::append(&mut batch.arena, &key);
         let row = Slice::append(&mut batch.arena, &bytes);
         let origin = Origin { partition, offset };
-        batch.rows.push(StreamRow { op, key, row, origin, timestamp: -1, silent });
+        batch.rows.push(StreamRow { op, key, row, origin, timestamp: -1, silent, doubt });
         self.count_fed()
     }
 
@@ -125,6 +139,7 @@ impl Driver {
             routed_key,
             group: to.group,
             silent: record.silent,
+            doubt: false,
             headers: (!record.headers.is_empty()).then(|| record.headers.into()),
         });
         self.count_fed()

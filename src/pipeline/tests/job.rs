@@ -256,6 +256,14 @@ impl Job {
         driver.settle().unwrap();
     }
 
+    /// The same for rows that came while the job stood still.
+    pub fn resume(&self, driver: &mut Driver, rows: &str) {
+        for (kind, row) in self.parse(rows) {
+            driver.doubtful_row(kind, &row, partition_of(&row)).unwrap();
+        }
+        driver.settle().unwrap();
+    }
+
     pub fn parse(&self, rows: &str) -> Vec<(RowKind, Vec<Value>)> {
         let types: Vec<Type> = self.plan.source.columns.iter().map(|column| column.ty.kind.clone()).collect();
         let row = |text: &str| (RowKind::from_symbol(&text[..2]).unwrap(), parse_row(&text[2..], &types));

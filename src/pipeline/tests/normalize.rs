@@ -179,6 +179,44 @@ fn a_rebuilt_state_goes_on() {
     assert_eq!(got, want.split_whitespace().collect::<Vec<_>>());
 }
 
+/// Compaction may have removed the record behind a row that was sent: an upsert sink gets its tombstone.
+#[test]
+fn keys_that_state_does_not_know_are_taken_back_while_in_doubt() {
+    let job = abc().upsert().filter("b < 5");
+    for setting in settings() {
+        let mut driver = job.driver(setting);
+        job.rebuild(&mut driver, "+U(known,1,a)");
+        job.resume(&mut driver, "-D(gone,∅,∅) +U(filtered,9,z) +U(new,2,b) -D(known,∅,∅) -D(known,∅,∅)");
+        job.resume(&mut driver, "+U(new,3,c) -D(new,∅,∅)");
+        job.feed(&mut driver, "-D(later,∅,∅) +U(off,9,z) +U(last,1,a)");
+        assert!(driver.barrier().unwrap());
+        let mut got = show_all(&driver.take_changelog().unwrap());
+        got.retain(|row| row != "-D(known,∅,∅)");
+        let want = "-D(gone,∅,∅) -D(filtered,∅,∅) +U(new,2,b) +U(new,3,c) -D(new,∅,∅) +I(last,1,a)";
+        let want: Vec<String> = want.split_whitespace().map(str::to_owned).collect();
+        assert_eq!(per_key(&got), per_key(&want), "{setting:?}");
+    }
+}
+
+/// A sink that needs old rows cannot be given them.
+#[test]
+fn what_cannot_be_taken_back_by_its_key_is_left() {
+    let job = abc().filter("b < 5");
+    let mut driver = job.driver(Setting::default());
+    job.resume(&mut driver, "-D(gone,∅,∅) +U(filtered,9,z) +U(new,2,b) +U(new,3,c)");
+    let got = show_all(&driver.take_changelog().unwrap());
+    assert_eq!(got, ["+I(new,2,b)", "-U(new,2,b)", "+U(new,3,c)"]);
+}
+
+#[test]
+fn a_bundle_is_in_doubt_if_any_of_its_records_is() {
+    let job = abc().upsert().mini_batch(2, 1000);
+    let mut driver = job.driver(Setting::default());
+    job.resume(&mut driver, "+U(k,1,a)");
+    job.feed(&mut driver, "-D(k,∅,∅)");
+    assert_eq!(show_all(&driver.take_changelog().unwrap()), ["-D(k,∅,∅)"]);
+}
+
 fn book() -> Job {
     Job::new(&[("id", INT), ("n", INT)], 1)
 }

@@ -145,6 +145,7 @@ fn records(rows: &[(u32, i64)]) -> Data {
         routed_key: Slice::default(),
         group: offset as u16,
         silent: false,
+        doubt: false,
         headers: None,
     };
     Data::Records(RecordBatch { arena: Vec::new(), records: rows.iter().map(record).collect() })

@@ -53,12 +53,16 @@ pub(super) async fn run(
 ) {
     let mut jobs = Vec::with_capacity(TRANSACTION_JOBS_MAX);
     while 0 < queue.recv_many(&mut jobs, TRANSACTION_JOBS_MAX).await {
-        let (mut rows, mut epoch) = (Vec::new(), None);
+        let (mut rows, mut epochs) = (Vec::new(), Vec::new());
         for job in jobs.drain(..) {
             match job {
                 Job::Rows(more) => rows.push(more),
-                Job::End(ended) => epoch = Some(ended),
+                Job::End(ended) => epochs.push(ended),
             }
+        }
+        // The rows may be another replica's to write by now.
+        if environment.given_up() {
+            return;
         }
         match shared.commit(&rows, &environment).await {
             Ok(true) => {}
@@ -69,7 +73,7 @@ pub(super) async fn run(
                 return;
             }
         }
-        if let Some(epoch) = epoch {
+        for epoch in epochs {
             environment.acks.durable(shard, epoch);
         }
     }
@@ -102,7 +106,7 @@ impl Shared {
             if failure.is_connection_loss() {
                 self.connections.distrust_idle();
             }
-            if environment.stopped() {
+            if environment.given_up() {
                 return Ok(false);
             }
             if self.max_retries <= retry {

@@ -28,6 +28,8 @@ pub(super) struct MysqlWriter {
     buffer: Buffer,
     jobs: Sender<Job>,
     gone: Gone,
+    /// A job was left out because the process stops: none may follow it, or its epoch would pass for durable.
+    dropped: bool,
     key: Vec<u8>,
 }
 
@@ -37,23 +39,32 @@ impl MysqlWriter {
         let gone = Gone::default();
         environment.runtime.spawn(run(Arc::clone(&shared), shard, environment.clone(), queue, gone.clone()));
         let buffer = Buffer::new(shared.flush_rows, shared.flush_interval);
-        Self { shared, environment: environment.clone(), buffer, jobs, gone, key: Vec::new() }
+        Self { shared, environment: environment.clone(), buffer, jobs, gone, dropped: false, key: Vec::new() }
     }
 
     /// Hands a job over; waits while the queue is full, until the process stops.
-    fn send(&self, mut job: Job) -> Result<()> {
-        loop {
-            match self.jobs.try_send(job) {
+    fn send(&mut self, mut job: Job) -> Result<()> {
+        while !self.dropped {
+            job = match self.jobs.try_send(job) {
                 Ok(()) => return Ok(()),
-                Err(TrySendError::Closed(_)) => return self.gone.result(),
-                Err(TrySendError::Full(_)) if self.environment.stopped() => return Ok(()),
-                Err(TrySendError::Full(back)) => job = back,
+                Err(TrySendError::Full(job) | TrySendError::Closed(job)) => job,
+            };
+            let (ended, stopped) = (self.jobs.is_closed(), self.environment.stopped());
+            if ended {
+                self.gone.result()?;
             }
-            self.environment.wait(WAIT);
+            if ended && !stopped {
+                return Err(Error::bug("the task that writes to MySQL has ended: see above"));
+            }
+            self.dropped = stopped;
+            if !stopped {
+                self.environment.wait(WAIT);
+            }
         }
+        Ok(())
     }
 
-    fn send_rows(&self, rows: Rows) -> Result<()> {
+    fn send_rows(&mut self, rows: Rows) -> Result<()> {
         self.shared.counts.took(rows.len());
         self.send(Job::Rows(rows))
     }
