@@ -455,12 +455,9 @@ impl Source {
 
     /// Leaves the group, so that others take over at once.
     pub fn leave(self) {
-        // librdkafka waits for the answer to a rebalance that is under way.
+        // Of a revocation that is under way librdkafka waits for the answer.
         if let Some((list, _)) = &self.revoking {
             let _ = self.member.unassign(list);
-        }
-        if !self.unanswered.is_empty() {
-            let _ = self.member.assign(&[]);
         }
         self.member.leave();
     }
