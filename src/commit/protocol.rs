@@ -117,6 +117,12 @@ impl Protocol {
         })
     }
 
+    /// Whether there are partitions besides these.
+    #[must_use]
+    pub fn has_others(&self, partitions: &[PartitionId]) -> bool {
+        self.handed.keys().any(|partition| !partitions.contains(partition))
+    }
+
     /// Epochs that are on their way.
     #[must_use]
     pub fn open_epochs(&self) -> usize {

@@ -5,7 +5,7 @@
 //! shard stops the reading, never the polling of the group.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -66,6 +66,8 @@ pub(super) struct Wires {
     pub shutdown: Shutdown,
     /// Set when the process gives up: nothing that is left counts.
     pub abort: Arc<AtomicBool>,
+    /// How often all partitions were lost: told to sinks.
+    pub losses: Arc<AtomicU64>,
     /// Why the source has failed: told before it leaves the group, which takes a while.
     pub failed: Arc<OnceLock<Error>>,
     pub clock: Clock,
@@ -178,14 +180,18 @@ impl<C: Clone + Send> Driver<C> {
                 }
                 Happening::Lost(partitions) => {
                     self.board.update(|view| view.rebalances[2] += 1);
-                    if self.protocol.is_unsettled(&partitions) {
+                    let unsettled = self.protocol.is_unsettled(&partitions);
+                    if unsettled && self.protocol.has_others(&partitions) {
                         return Err(self.overdue("lost", &partitions, LOST_HELP));
                     }
                     tracing::warn!(
                         partitions = %self.names(&partitions), help = LOST_HELP,
                         "lost: the group has given them up for this member"
                     );
+                    // Sinks forget what waits, and what comes from shards that have not heard of it yet.
+                    self.wires.losses.fetch_add(1, Ordering::SeqCst);
                     self.step(Event::Lost(partitions))?;
+                    self.wires.losses.fetch_add(1, Ordering::SeqCst);
                 }
                 Happening::Committed(true) => self.committed()?,
                 // The event follows when it is time to try again.
@@ -270,8 +276,8 @@ impl<C: Clone + Send> Driver<C> {
         Ok(())
     }
 
-    /// The end of a job whose partitions belong to someone else while rows of theirs are on their way: queues of the
-    /// sink cannot be told to forget them, and written late they would replace newer rows of the next owner.
+    /// The end of a job whose partitions belong to someone else while rows of theirs are on their way, between rows of
+    /// partitions that stay: queues of the sink cannot be told which of them to forget, and written late they would replace newer rows of the next owner.
     fn overdue(&self, what: &str, partitions: &[PartitionId], help: &str) -> Error {
         Error::transient(format!(
             "partitions {what}: {}: rows of theirs are on their way to the sink, and the job ends so that these do not \

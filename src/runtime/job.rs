@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -57,6 +57,8 @@ pub struct Job {
     board: Arc<Board<Counters>>,
     statements: Arc<Statements>,
     sink_counts: Arc<SinkCounts>,
+    /// How often all partitions were lost.
+    losses: Arc<AtomicU64>,
 }
 
 /// How often the I/O runtime shows that it lives.
@@ -96,6 +98,7 @@ impl Job {
             board,
             statements: Arc::new(statements),
             sink_counts: Arc::default(),
+            losses: Arc::default(),
         })
     }
 
@@ -214,6 +217,7 @@ impl Job {
             databases,
             counts: Arc::clone(&self.sink_counts),
             stop: self.environment.shutdown.flag(),
+            losses: Arc::clone(&self.losses),
             pulse: Arc::default(),
         }
     }
@@ -275,6 +279,7 @@ impl Job {
             acks,
             shutdown: self.environment.shutdown.clone(),
             abort: Arc::clone(abort),
+            losses: Arc::clone(&self.losses),
             failed: Arc::default(),
             clock: self.environment.clock.clone(),
             table,

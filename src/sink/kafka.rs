@@ -23,7 +23,7 @@ use crate::model::{EncodedRecord, Epoch, OutputBatch, Payload, ShardId};
 use crate::plan::KafkaSink;
 
 use super::acks::{Acks, Deliveries, Ticket};
-use super::reduce::Buffer;
+use super::buffered::Buffered;
 use super::rounds::{Limits, Rounds};
 use super::{Environment, SinkCounts, Writer};
 
@@ -72,6 +72,8 @@ struct Shared {
     sending: Mutex<Scratch>,
     /// Of the writers: set when the process gives up, and no further round begins.
     stop: OnceLock<Arc<AtomicBool>>,
+    /// How often all partitions were lost.
+    losses: Arc<AtomicU64>,
     counts: Arc<SinkCounts>,
 }
 
@@ -200,6 +202,7 @@ impl KafkaTopicSink {
             rounds: Mutex::new(Rounds::new(limits(plan))),
             sending: Mutex::new(Scratch::default()),
             stop: OnceLock::new(),
+            losses: Arc::clone(&environment.losses),
             counts: Arc::clone(&environment.counts),
         });
         let _ = shared.producer.producer().context().sink.set(Arc::downgrade(&shared));
@@ -231,7 +234,7 @@ impl KafkaTopicSink {
         };
         match self.buffer {
             None => Ok(Box::new(writer)),
-            Some((rows, interval)) => Ok(Box::new(Buffered { writer, buffer: Buffer::new(rows, interval) })),
+            Some(limits) => Ok(Box::new(Buffered::new(Box::new(writer), limits, environment.clone()))),
         }
     }
 }
@@ -339,7 +342,10 @@ impl Shared {
         }
         let mut scratch = lock(&self.sending);
         let (round, rows) = {
+            let reports = self.producer.producer().context();
+            let losses = self.losses.load(Ordering::SeqCst);
             let mut rounds = lock(&self.rounds);
+            rounds.forget(losses, |ticket, rows| reports.acknowledged(ticket, rows));
             (rounds.begin(), rounds.in_flight())
         };
         if !round.is_empty() {
@@ -420,14 +426,18 @@ impl Writer for KafkaWriter {
         if records.is_empty() || self.dropped {
             return Ok(());
         }
+        let losses = self.environment.losses();
         if !self.wait_for_room() {
             self.dropped = true;
+            return Ok(());
+        }
+        if losses != self.environment.losses() {
             return Ok(());
         }
         let slot = Deliveries::slot_of(self.epoch);
         let ticket = Ticket { shard: self.shard, slot }.pack();
         self.deliveries.sent(slot, records.len() as u64);
-        if lock(&self.shared.rounds).add(batch, ticket) {
+        if lock(&self.shared.rounds).add(batch, ticket, losses) {
             self.shared.send_round()?;
         }
         Ok(())
@@ -439,49 +449,6 @@ impl Writer for KafkaWriter {
         }
         self.deliveries.end(epoch);
         self.epoch = Epoch(epoch.0 + 1);
-        Ok(())
-    }
-}
-
-/// A writer behind [`Buffer`].
-struct Buffered {
-    writer: KafkaWriter,
-    buffer: Buffer,
-}
-
-impl Buffered {
-    fn flush(&mut self) -> Result<()> {
-        self.buffer.flush().map_or(Ok(()), |batch| self.writer.write(batch))
-    }
-}
-
-impl Writer for Buffered {
-    fn write(&mut self, batch: OutputBatch) -> Result<()> {
-        let Payload::Records(records) = &batch.payload else {
-            return Err(Error::bug("the Kafka sink was given no records"));
-        };
-        let now = self.writer.environment.clock.now();
-        for record in records {
-            if let Some(full) = self.buffer.add(record, &batch.arena, now) {
-                self.writer.write(full)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn end_epoch(&mut self, epoch: Epoch) -> Result<()> {
-        self.flush()?;
-        self.writer.end_epoch(epoch)
-    }
-
-    fn deadline(&self) -> Option<Millis> {
-        self.buffer.deadline()
-    }
-
-    fn tick(&mut self, now: Millis) -> Result<()> {
-        if self.buffer.deadline().is_some_and(|deadline| deadline <= now) {
-            self.flush()?;
-        }
         Ok(())
     }
 }

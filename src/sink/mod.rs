@@ -8,6 +8,7 @@
 
 mod acks;
 mod blackhole;
+mod buffered;
 mod counts;
 mod kafka;
 mod mysql;
@@ -21,7 +22,7 @@ pub use kafka::KafkaTopicSink;
 pub use mysql::{MysqlSinkSpec, MysqlTableSink};
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::clock::{Clock, Millis, Stopwatch};
@@ -80,6 +81,8 @@ pub struct Environment {
     pub databases: Databases,
     /// Set when the process gives up waiting for anything.
     pub stop: Arc<AtomicBool>,
+    /// How often all partitions were lost: rows that sinks took before the last time are other replicas' to write.
+    pub losses: Arc<AtomicU64>,
     /// Of the thread that uses this environment.
     pub pulse: Arc<Pulse>,
 }
@@ -96,6 +99,11 @@ impl Environment {
     /// The same, asked by another thread than the one that the pulse is of.
     pub(crate) fn given_up(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
+    }
+
+    /// The number of losses so far.
+    pub(crate) fn losses(&self) -> u64 {
+        self.losses.load(Ordering::SeqCst)
     }
 
     /// Waits for the sink for `time`, and counts it.

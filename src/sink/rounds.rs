@@ -40,6 +40,8 @@ struct Waiting {
     next: usize,
     row_bytes: usize,
     ticket: usize,
+    /// Losses of partitions before it came.
+    losses: u64,
 }
 
 /// Batches that wait, in order, and the number of records on their way.
@@ -66,8 +68,8 @@ impl Rounds {
         }
     }
 
-    /// Takes a batch of records; true if a round may begin.
-    pub fn add(&mut self, batch: OutputBatch, ticket: usize) -> bool {
+    /// Takes a batch of records, after so many losses of partitions; true if a round may begin.
+    pub fn add(&mut self, batch: OutputBatch, ticket: usize, losses: u64) -> bool {
         let rows = match &batch.payload {
             Payload::Records(records) => records.len(),
             _ => 0,
@@ -75,7 +77,14 @@ impl Rounds {
         if let Some(row_bytes) = batch.arena.len().checked_div(rows) {
             self.waiting_rows += rows as u64;
             self.waiting_bytes += (row_bytes * rows) as u64;
-            self.waiting.push_back(Waiting { batch: Arc::new(batch), rows, next: 0, row_bytes, ticket });
+            self.waiting.push_back(Waiting {
+                batch: Arc::new(batch),
+                rows,
+                next: 0,
+                row_bytes,
+                ticket,
+                losses,
+            });
         }
         self.in_flight == 0
     }
@@ -85,6 +94,18 @@ impl Rounds {
         self.in_flight = 0;
         self.tickets.drain(..).for_each(|(ticket, rows)| acknowledged(ticket, rows));
         !self.waiting.is_empty()
+    }
+
+    /// Drops what waits since before the last of so many losses: written now, it could replace newer rows of the
+    /// partitions' new owners. It counts as acknowledged; its offsets are never committed.
+    pub fn forget(&mut self, losses: u64, mut acknowledged: impl FnMut(usize, u64)) {
+        let old = self.waiting.iter().take_while(|waiting| waiting.losses < losses).count();
+        for waiting in self.waiting.drain(..old) {
+            let rows = (waiting.rows - waiting.next) as u64;
+            self.waiting_rows -= rows;
+            self.waiting_bytes -= rows * waiting.row_bytes as u64;
+            acknowledged(waiting.ticket, rows);
+        }
     }
 
     /// The next round, which counts as on its way from now on; nothing while another is.
@@ -159,9 +180,9 @@ mod tests {
     #[test]
     fn a_lone_batch_leaves_at_once_and_what_comes_meanwhile_leaves_together() {
         let mut rounds = Rounds::new(Limits { rows: 100, bytes: 1 << 20 });
-        assert!(rounds.add(batch(3), 1));
+        assert!(rounds.add(batch(3), 1, 0));
         assert_eq!(taken(&mut rounds), [(1, 0..3)]);
-        assert!(!rounds.add(batch(4), 1) && !rounds.add(batch(5), 2));
+        assert!(!rounds.add(batch(4), 1, 0) && !rounds.add(batch(5), 2, 0));
         assert_eq!((taken(&mut rounds), rounds.rows()), (vec![], 12));
         let mut acknowledged = Vec::new();
         assert!(rounds.end(|ticket, rows| acknowledged.push((ticket, rows))));
@@ -175,8 +196,8 @@ mod tests {
     #[test]
     fn rounds_have_a_largest_size_and_keep_the_order() {
         let mut rounds = Rounds::new(Limits { rows: 10, bytes: 1 << 20 });
-        rounds.add(batch(8), 1);
-        rounds.add(batch(14), 2);
+        rounds.add(batch(8), 1, 0);
+        rounds.add(batch(14), 2, 0);
         assert_eq!(taken(&mut rounds), [(1, 0..8), (2, 0..2)]);
         rounds.end(|_, _| {});
         assert_eq!(taken(&mut rounds), [(2, 2..12)]);
@@ -185,13 +206,30 @@ mod tests {
     }
 
     #[test]
+    fn what_waits_when_partitions_are_lost_is_forgotten() {
+        let mut rounds = Rounds::new(Limits { rows: 10, bytes: 1 << 20 });
+        rounds.add(batch(14), 1, 0);
+        rounds.add(batch(3), 2, 0);
+        rounds.add(batch(2), 1, 1);
+        assert_eq!(taken(&mut rounds), [(1, 0..10)]);
+        let mut acknowledged = Vec::new();
+        rounds.forget(0, |ticket, rows| acknowledged.push((ticket, rows)));
+        assert_eq!((acknowledged.len(), rounds.rows()), (0, 19), "nothing was lost yet");
+        rounds.forget(1, |ticket, rows| acknowledged.push((ticket, rows)));
+        assert_eq!((acknowledged, rounds.rows()), (vec![(1, 4), (2, 3)], 12));
+        rounds.end(|_, _| {});
+        assert_eq!(taken(&mut rounds), [(1, 0..2)]);
+        assert_eq!(rounds.waiting_bytes(), 0);
+    }
+
+    #[test]
     fn bytes_bound_a_round_but_never_stop_it() {
         let mut rounds = Rounds::new(Limits { rows: 1_000, bytes: 250 });
-        rounds.add(batch(4), 1);
+        rounds.add(batch(4), 1, 0);
         assert_eq!(taken(&mut rounds), [(1, 0..2)]);
         rounds.end(|_, _| {});
         let mut small = Rounds::new(Limits { rows: 1_000, bytes: 10 });
-        small.add(batch(2), 1);
+        small.add(batch(2), 1, 0);
         assert_eq!(taken(&mut small), [(1, 0..1)]);
     }
 }

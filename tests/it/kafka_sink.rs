@@ -47,6 +47,7 @@ impl Bench {
         let runtime = tokio::runtime::Runtime::new().expect("runtime");
         let (acks, receiver) = Acks::line(2);
         let environment = Environment {
+            losses: Arc::default(),
             name: "sink-test".to_owned(),
             shards: 2,
             acks,

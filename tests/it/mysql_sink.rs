@@ -40,6 +40,7 @@ impl Bed {
         let (line, acks) = Acks::line(4);
         let clock = Clock::manual(0);
         let environment = Environment {
+            losses: Arc::default(),
             pulse: Arc::default(),
             counts: Arc::default(),
             name: "test".to_owned(),

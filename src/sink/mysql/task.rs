@@ -23,8 +23,8 @@ const WRITE_HELP: &str = "see whether the database answers; rows wait meanwhile,
 
 /// What a writer hands to its task.
 pub(super) enum Job {
-    /// Rows to write.
-    Rows(Rows),
+    /// Rows to write, and how often partitions had been lost when they were taken.
+    Rows(Rows, u64),
     /// Nothing more of this epoch will come.
     End(Epoch),
 }
@@ -56,7 +56,9 @@ pub(super) async fn run(
         let (mut rows, mut epochs) = (Vec::new(), Vec::new());
         for job in jobs.drain(..) {
             match job {
-                Job::Rows(more) => rows.push(more),
+                Job::Rows(more, losses) if losses == environment.losses() => rows.push(more),
+                // Other replicas' to write by now.
+                Job::Rows(..) => {}
                 Job::End(ended) => epochs.push(ended),
             }
         }
@@ -80,9 +82,9 @@ pub(super) async fn run(
 }
 
 impl Shared {
-    /// Commits rows, again after each failure as often as `sink.max-retries` says; false: the process stops.
+    /// Commits rows, or leaves them to their partitions' new owners if these were lost meanwhile; again after each failure as often as `sink.max-retries` says; false: the process stops.
     async fn commit(&self, jobs: &[Rows], environment: &Environment) -> Result<bool> {
-        let mut retry = 0;
+        let (mut retry, losses) = (0, environment.losses());
         loop {
             let freshness = if retry == 0 { Freshness::Any } else { Freshness::New };
             let watch = Stopwatch::start();
@@ -108,6 +110,9 @@ impl Shared {
             }
             if environment.given_up() {
                 return Ok(false);
+            }
+            if environment.losses() != losses {
+                return Ok(true);
             }
             if self.max_retries <= retry {
                 return Err(self.given_up(retry + 1, &failure));

@@ -30,6 +30,8 @@ pub(super) struct MysqlWriter {
     gone: Gone,
     /// A job was left out because the process stops: none may follow it, or its epoch would pass for durable.
     dropped: bool,
+    /// Losses when rows were last taken.
+    losses: u64,
     key: Vec<u8>,
 }
 
@@ -39,7 +41,16 @@ impl MysqlWriter {
         let gone = Gone::default();
         environment.runtime.spawn(run(Arc::clone(&shared), shard, environment.clone(), queue, gone.clone()));
         let buffer = Buffer::new(shared.flush_rows, shared.flush_interval);
-        Self { shared, environment: environment.clone(), buffer, jobs, gone, dropped: false, key: Vec::new() }
+        Self {
+            shared,
+            environment: environment.clone(),
+            buffer,
+            jobs,
+            gone,
+            dropped: false,
+            losses: environment.losses(),
+            key: Vec::new(),
+        }
     }
 
     /// Hands a job over; waits while the queue is full, until the process stops.
@@ -66,10 +77,20 @@ impl MysqlWriter {
 
     fn send_rows(&mut self, rows: Rows) -> Result<()> {
         self.shared.counts.took(rows.len());
-        self.send(Job::Rows(rows))
+        self.send(Job::Rows(rows, self.losses))
+    }
+
+    /// Rows from before a loss of all partitions are other replicas' to write.
+    fn forget_lost(&mut self) {
+        let losses = self.environment.losses();
+        if self.losses != losses {
+            self.losses = losses;
+            let _ = self.buffer.flush();
+        }
     }
 
     fn flush(&mut self) -> Result<()> {
+        self.forget_lost();
         self.buffer.flush().map_or(Ok(()), |rows| self.send_rows(rows))
     }
 }
@@ -79,6 +100,7 @@ impl Writer for MysqlWriter {
         let Payload::Rows(rows) = &batch.payload else {
             return Err(Error::bug("the mysql sink was given no rows"));
         };
+        self.forget_lost();
         let now = self.environment.clock.now();
         let keyed = !self.shared.columns.key.is_empty();
         for record in rows {
