@@ -233,6 +233,7 @@ fn a_job_that_loses_its_partitions_takes_them_up_again() {
         std::thread::sleep(Duration::from_millis(100));
     }
     world.proxy.forward();
+    world.proxy.cut();
     world.wait_for_rows(50);
     assert!(first.is_running(), "{}", first.log_text());
 }
