@@ -19,12 +19,14 @@ const UNITS_PER_CHUNK: u32 = (CHUNK / UNIT) as u32;
 const CHUNKS_MAX: usize = 1 << 15;
 /// Cells of up to so many units have a class for every size; larger ones come in eighths of a power of two.
 const EXACT_UNITS: usize = 64;
-/// Units of the largest cell: larger entries are boxed.
+/// Units of the largest cell: larger entries are boxed. What fits it has a length of two bytes.
 const UNITS_MAX: usize = 4096;
 /// Classes: 64 exact ones, then eight for each of six doublings.
 const CLASSES: usize = EXACT_UNITS + 8 * 6;
-/// `[length, 4 bytes][class]` before the entry.
-const HEADER: usize = 5;
+/// `[length, 2 bytes][class]` before the entry: every byte counts, millions of times.
+const HEADER: usize = 3;
+/// Where the class stands.
+const CLASS: usize = 2;
 /// Addresses from here on are boxed entries.
 const BOXED: u32 = 1 << 31;
 
@@ -93,8 +95,8 @@ impl Arena {
             },
         };
         if let Some(cell) = self.cell_mut(at) {
-            cell[..4].copy_from_slice(&(len as u32).to_le_bytes());
-            cell[4] = class as u8;
+            cell[..CLASS].copy_from_slice(&(len as u16).to_le_bytes());
+            cell[CLASS] = class as u8;
         }
         at
     }
@@ -166,9 +168,9 @@ impl Arena {
     pub fn resize(&mut self, at: Address, len: usize, keep: usize) -> Address {
         if at < BOXED
             && let Some(cell) = self.cell_mut(at)
-            && HEADER + len <= units_of(usize::from(cell[4])) * UNIT
+            && HEADER + len <= units_of(usize::from(cell[CLASS])) * UNIT
         {
-            cell[..4].copy_from_slice(&(len as u32).to_le_bytes());
+            cell[..CLASS].copy_from_slice(&(len as u16).to_le_bytes());
             return at;
         }
         let kept = self.get(at).and_then(|entry| entry.get(..keep)).unwrap_or_default().to_vec();
@@ -191,8 +193,8 @@ impl Arena {
             return;
         }
         let Some(cell) = self.cell_mut(at) else { return };
-        let class = usize::from(cell[4]);
-        cell[..4].fill(0);
+        let class = usize::from(cell[CLASS]);
+        cell[..CLASS].fill(0);
         if let Some(free) = self.free.get_mut(class) {
             free.push(at);
         }
@@ -207,7 +209,7 @@ impl Arena {
 
 /// Length of the entry, from the header of its cell.
 fn length(cell: &[u8]) -> usize {
-    cell.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes) as usize)
+    cell.first_chunk().map_or(0, |bytes| usize::from(u16::from_le_bytes(*bytes)))
 }
 
 #[cfg(test)]
