@@ -80,7 +80,7 @@ impl Machine {
         Self {
             cores: std::thread::available_parallelism().map_or(0, usize::from),
             cpu: model.map_or("unknown", |(_, name)| name.trim()).to_owned(),
-            kernel: fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().to_owned(),
+            kernel: kernel(&fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default()),
             revision,
         }
     }
@@ -266,4 +266,9 @@ fn run_json(run: &Run) -> Value {
 fn rounded(value: f64, digits: i32) -> f64 {
     let scale = 10_f64.powi(digits);
     (value * scale).round() / scale
+}
+
+/// Major and minor version of a kernel.
+fn kernel(release: &str) -> String {
+    release.trim().split('.').take(2).collect::<Vec<_>>().join(".")
 }

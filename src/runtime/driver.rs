@@ -188,10 +188,11 @@ impl<C: Clone + Send> Driver<C> {
                         partitions = %self.names(&partitions), help = LOST_HELP,
                         "lost: the group has given them up for this member"
                     );
-                    // Sinks forget what waits, and what comes from shards that have not heard of it yet.
-                    self.wires.losses.fetch_add(1, Ordering::SeqCst);
+                    // Sinks leave out what waits, and what comes from shards that have not heard of it yet.
+                    if !self.protocol.has_others(&partitions) {
+                        self.wires.losses.fetch_add(1, Ordering::SeqCst);
+                    }
                     self.step(Event::Lost(partitions))?;
-                    self.wires.losses.fetch_add(1, Ordering::SeqCst);
                 }
                 Happening::Committed(true) => self.committed()?,
                 // The event follows when it is time to try again.
@@ -215,7 +216,8 @@ impl<C: Clone + Send> Driver<C> {
             }
         }
         // Whatever an earlier time with these partitions left behind.
-        self.send_all(|| Data::Release(ids.clone()));
+        let losses = self.wires.losses.load(Ordering::SeqCst);
+        self.send_all(|| Data::Release(ids.clone(), losses));
         self.publish_at = 0;
     }
 
@@ -271,7 +273,11 @@ impl<C: Clone + Send> Driver<C> {
             self.step_quietly(Event::Tick);
         }
         if let Some((partitions, _)) = self.revoking.take_if(|(_, until)| *until <= now) {
-            return Err(self.overdue("not drained in time", &partitions, DRAIN_HELP));
+            if self.protocol.is_unsettled(&partitions) {
+                return Err(self.overdue("not drained in time", &partitions, DRAIN_HELP));
+            }
+            // All of it is written; what the broker has not said is that it is committed.
+            self.step_quietly(Event::Lost(partitions));
         }
         Ok(())
     }
@@ -329,7 +335,8 @@ impl<C: Clone + Send> Driver<C> {
                 return Err(Error::bug("a shard does not answer"));
             }
         }
-        self.send_all(|| Data::Release(partitions.to_vec()));
+        let losses = self.wires.losses.load(Ordering::SeqCst);
+        self.send_all(|| Data::Release(partitions.to_vec(), losses));
         tracing::info!(partitions = %self.names(partitions), "released");
         self.publish_at = 0;
         self.source.release(partitions)

@@ -14,8 +14,6 @@ pub(super) struct Buffered {
     writer: Box<dyn Writer>,
     buffer: Buffer,
     environment: Environment,
-    /// Losses of partitions when rows were last taken.
-    losses: u64,
 }
 
 impl Buffered {
@@ -25,20 +23,10 @@ impl Buffered {
         (rows, interval): (usize, Duration),
         environment: Environment,
     ) -> Self {
-        Self { writer, buffer: Buffer::new(rows, interval), losses: environment.losses(), environment }
-    }
-
-    /// Rows from before a loss of all partitions are other replicas' to write.
-    fn forget_lost(&mut self) {
-        let losses = self.environment.losses();
-        if self.losses != losses {
-            self.losses = losses;
-            let _ = self.buffer.flush();
-        }
+        Self { writer, buffer: Buffer::new(rows, interval), environment }
     }
 
     fn flush(&mut self) -> Result<()> {
-        self.forget_lost();
         self.buffer.flush().map_or(Ok(()), |batch| self.writer.write(batch))
     }
 }
@@ -48,7 +36,6 @@ impl Writer for Buffered {
         let Payload::Records(records) = &batch.payload else {
             return Err(Error::bug("the Kafka sink was given no records"));
         };
-        self.forget_lost();
         let now = self.environment.clock.now();
         for record in records {
             if let Some(full) = self.buffer.add(record, &batch.arena, now) {
@@ -56,6 +43,11 @@ impl Writer for Buffered {
             }
         }
         Ok(())
+    }
+
+    fn heard(&mut self, losses: u64) {
+        let _ = self.buffer.flush();
+        self.writer.heard(losses);
     }
 
     fn end_epoch(&mut self, epoch: Epoch) -> Result<()> {

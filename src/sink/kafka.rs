@@ -230,6 +230,7 @@ impl KafkaTopicSink {
             shard,
             environment: environment.clone(),
             epoch: Epoch(1),
+            losses: environment.losses(),
             dropped: false,
         };
         match self.buffer {
@@ -289,6 +290,8 @@ struct KafkaWriter {
     environment: Environment,
     /// The epoch that rows belong to now.
     epoch: Epoch,
+    /// Losses of partitions that the shard has heard of.
+    losses: u64,
     /// Rows were left out because the process stops: no epoch is announced any more.
     dropped: bool,
 }
@@ -337,10 +340,10 @@ impl Shared {
     /// ([`limits`]), so this never waits. Once the process gives up nothing leaves: what waits may be another
     /// replica's to write by now.
     fn send_round(&self) -> Result<()> {
+        let mut scratch = lock(&self.sending);
         if self.stop.get().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
             return Ok(());
         }
-        let mut scratch = lock(&self.sending);
         let (round, rows) = {
             let reports = self.producer.producer().context();
             let losses = self.losses.load(Ordering::SeqCst);
@@ -426,21 +429,24 @@ impl Writer for KafkaWriter {
         if records.is_empty() || self.dropped {
             return Ok(());
         }
-        let losses = self.environment.losses();
         if !self.wait_for_room() {
             self.dropped = true;
             return Ok(());
         }
-        if losses != self.environment.losses() {
+        if self.losses < self.environment.losses() {
             return Ok(());
         }
         let slot = Deliveries::slot_of(self.epoch);
         let ticket = Ticket { shard: self.shard, slot }.pack();
         self.deliveries.sent(slot, records.len() as u64);
-        if lock(&self.shared.rounds).add(batch, ticket, losses) {
+        if lock(&self.shared.rounds).add(batch, ticket, self.losses) {
             self.shared.send_round()?;
         }
         Ok(())
+    }
+
+    fn heard(&mut self, losses: u64) {
+        self.losses = losses;
     }
 
     fn end_epoch(&mut self, epoch: Epoch) -> Result<()> {

@@ -48,6 +48,10 @@ pub trait Writer: Send {
     /// As [`Writer::write`].
     fn end_epoch(&mut self, epoch: Epoch) -> Result<()>;
 
+    /// The shard has dropped what it had of the partitions that were lost the last of so many times
+    /// ([`Environment::losses`]): rows from here on are its own to write.
+    fn heard(&mut self, _losses: u64) {}
+
     /// When [`Writer::tick`] is due, if rows wait for the clock.
     fn deadline(&self) -> Option<Millis> {
         None
@@ -81,7 +85,8 @@ pub struct Environment {
     pub databases: Databases,
     /// Set when the process gives up waiting for anything.
     pub stop: Arc<AtomicBool>,
-    /// How often all partitions were lost: rows that sinks took before the last time are other replicas' to write.
+    /// How often all partitions were lost. Rows of shards that have not heard of the last time are other replicas' to
+    /// write: they are left out, and count as written.
     pub losses: Arc<AtomicU64>,
     /// Of the thread that uses this environment.
     pub pulse: Arc<Pulse>,

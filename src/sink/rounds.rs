@@ -40,7 +40,7 @@ struct Waiting {
     next: usize,
     row_bytes: usize,
     ticket: usize,
-    /// Losses of partitions before it came.
+    /// Losses of partitions that its shard had heard of.
     losses: u64,
 }
 
@@ -68,7 +68,7 @@ impl Rounds {
         }
     }
 
-    /// Takes a batch of records, after so many losses of partitions; true if a round may begin.
+    /// Takes a batch of records of a shard that has heard of so many losses of partitions; true if a round may begin.
     pub fn add(&mut self, batch: OutputBatch, ticket: usize, losses: u64) -> bool {
         let rows = match &batch.payload {
             Payload::Records(records) => records.len(),
@@ -96,11 +96,15 @@ impl Rounds {
         !self.waiting.is_empty()
     }
 
-    /// Drops what waits since before the last of so many losses: written now, it could replace newer rows of the
+    /// Drops what waits of shards that had not heard of the last of so many losses: written now, it could replace newer rows of the
     /// partitions' new owners. It counts as acknowledged; its offsets are never committed.
     pub fn forget(&mut self, losses: u64, mut acknowledged: impl FnMut(usize, u64)) {
-        let old = self.waiting.iter().take_while(|waiting| waiting.losses < losses).count();
-        for waiting in self.waiting.drain(..old) {
+        if self.waiting.iter().all(|waiting| losses <= waiting.losses) {
+            return;
+        }
+        let (old, own) = self.waiting.drain(..).partition(|waiting| waiting.losses < losses);
+        self.waiting = own;
+        for waiting in VecDeque::from(old) {
             let rows = (waiting.rows - waiting.next) as u64;
             self.waiting_rows -= rows;
             self.waiting_bytes -= rows * waiting.row_bytes as u64;

@@ -133,6 +133,34 @@ fn an_epoch_is_acknowledged_per_shard_when_everything_of_it_is_in_the_topic() {
     assert_eq!(view.into_iter().collect::<Vec<_>>(), [("b".to_owned(), "1".to_owned())]);
 }
 
+/// They belong to other replicas, which may have written newer rows.
+#[test]
+fn rows_of_a_shard_that_has_not_heard_of_a_loss_are_left_out() {
+    let (plain, buffered) = (topic::unique("lost-rows"), topic::unique("lost-rows-buffered"));
+    for (name, buffer) in [(plain, None), (buffered, Some((100, Duration::from_secs(60))))] {
+        topic::create(&name, 1);
+        let bench = Bench::open(&KafkaSink { buffer, ..plan(&name) }).expect("sink");
+        let (mut first, mut second) = (bench.writer(0), bench.writer(1));
+        first.write(batch(&[("a", Some("1"))])).expect("write");
+        first.end_epoch(Epoch(1)).expect("end");
+        assert_eq!(bench.ack().expect("ack"), (0, 1));
+        second.write(batch(&[("b", Some("before"))])).expect("write");
+        bench.environment.losses.store(1, Ordering::SeqCst);
+        first.write(batch(&[("a", Some("late"))])).expect("write");
+        first.heard(1);
+        second.heard(1);
+        first.write(batch(&[("c", Some("2"))])).expect("write");
+        first.end_epoch(Epoch(2)).expect("end");
+        second.end_epoch(Epoch(1)).expect("end");
+        let mut acks = [bench.ack().expect("ack"), bench.ack().expect("ack")];
+        acks.sort_unstable();
+        assert_eq!(acks, [(0, 2), (1, 1)], "what is left out counts as written");
+        let mut view: Vec<_> = topic::compacted(&topic::read_all(&name)).into_iter().collect();
+        view.retain(|(key, _)| key != "b" || buffer.is_some());
+        assert_eq!(view, [("a".to_owned(), "1".to_owned()), ("c".to_owned(), "2".to_owned())]);
+    }
+}
+
 #[test]
 fn order_is_kept_when_plain_records_and_records_with_headers_alternate() {
     let name = topic::unique("headers");

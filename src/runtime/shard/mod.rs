@@ -44,7 +44,8 @@ pub(in crate::runtime) enum Data {
     Records(RecordBatch),
     Barrier(Epoch),
     /// Everything of these partitions that was queued before has come by.
-    Release(Vec<PartitionId>),
+    /// The number says how often all partitions have been lost so far.
+    Release(Vec<PartitionId>, u64),
 }
 
 /// From anywhere, never held back.
@@ -216,9 +217,11 @@ impl<W: Work> Shard<W> {
                 self.handle(Input::Records(batch), now)
             }
             Data::Barrier(epoch) => self.handle(Input::Barrier(epoch), now),
-            Data::Release(partitions) => {
+            Data::Release(partitions, losses) => {
                 self.discarding.retain(|partition| !partitions.contains(partition));
-                self.handle(Input::Release(partitions), now)
+                self.handle(Input::Release(partitions), now)?;
+                self.writer.heard(losses);
+                Ok(())
             }
         }
     }

@@ -196,7 +196,7 @@ fn queued_records_of_lost_partitions_are_dropped_until_the_release_comes_by() {
     rig.control.send(Control::Peer(ShardId(1), PeerMessage::ForwardedAll(Epoch(1)))).unwrap();
     rig.wait_for("peer 1");
     rig.data.send(records(&[(0, 1), (1, 1), (1, 2)])).unwrap();
-    rig.data.send(Data::Release(vec![PartitionId(1)])).unwrap();
+    rig.data.send(Data::Release(vec![PartitionId(1)], 0)).unwrap();
     rig.data.send(records(&[(1, 1)])).unwrap();
     rig.stub.room.store(10, Ordering::SeqCst);
     let (_, seen) = rig.end();

@@ -23,7 +23,7 @@ const WRITE_HELP: &str = "see whether the database answers; rows wait meanwhile,
 
 /// What a writer hands to its task.
 pub(super) enum Job {
-    /// Rows to write, and how often partitions had been lost when they were taken.
+    /// Rows to write, and the losses of partitions that their shard had heard of.
     Rows(Rows, u64),
     /// Nothing more of this epoch will come.
     End(Epoch),
@@ -53,10 +53,10 @@ pub(super) async fn run(
 ) {
     let mut jobs = Vec::with_capacity(TRANSACTION_JOBS_MAX);
     while 0 < queue.recv_many(&mut jobs, TRANSACTION_JOBS_MAX).await {
-        let (mut rows, mut epochs) = (Vec::new(), Vec::new());
+        let (mut rows, mut epochs, lost) = (Vec::new(), Vec::new(), environment.losses());
         for job in jobs.drain(..) {
             match job {
-                Job::Rows(more, losses) if losses == environment.losses() => rows.push(more),
+                Job::Rows(more, losses) if lost <= losses => rows.push(more),
                 // Other replicas' to write by now.
                 Job::Rows(..) => {}
                 Job::End(ended) => epochs.push(ended),
@@ -66,7 +66,7 @@ pub(super) async fn run(
         if environment.given_up() {
             return;
         }
-        match shared.commit(&rows, &environment).await {
+        match shared.commit(&rows, lost, &environment).await {
             Ok(true) => {}
             Ok(false) => return,
             Err(error) => {
@@ -83,8 +83,8 @@ pub(super) async fn run(
 
 impl Shared {
     /// Commits rows, or leaves them to their partitions' new owners if these were lost meanwhile; again after each failure as often as `sink.max-retries` says; false: the process stops.
-    async fn commit(&self, jobs: &[Rows], environment: &Environment) -> Result<bool> {
-        let (mut retry, losses) = (0, environment.losses());
+    async fn commit(&self, jobs: &[Rows], losses: u64, environment: &Environment) -> Result<bool> {
+        let mut retry = 0;
         loop {
             let freshness = if retry == 0 { Freshness::Any } else { Freshness::New };
             let watch = Stopwatch::start();

@@ -30,7 +30,7 @@ pub(super) struct MysqlWriter {
     gone: Gone,
     /// A job was left out because the process stops: none may follow it, or its epoch would pass for durable.
     dropped: bool,
-    /// Losses when rows were last taken.
+    /// Losses of partitions that the shard has heard of.
     losses: u64,
     key: Vec<u8>,
 }
@@ -80,17 +80,7 @@ impl MysqlWriter {
         self.send(Job::Rows(rows, self.losses))
     }
 
-    /// Rows from before a loss of all partitions are other replicas' to write.
-    fn forget_lost(&mut self) {
-        let losses = self.environment.losses();
-        if self.losses != losses {
-            self.losses = losses;
-            let _ = self.buffer.flush();
-        }
-    }
-
     fn flush(&mut self) -> Result<()> {
-        self.forget_lost();
         self.buffer.flush().map_or(Ok(()), |rows| self.send_rows(rows))
     }
 }
@@ -100,7 +90,6 @@ impl Writer for MysqlWriter {
         let Payload::Rows(rows) = &batch.payload else {
             return Err(Error::bug("the mysql sink was given no rows"));
         };
-        self.forget_lost();
         let now = self.environment.clock.now();
         let keyed = !self.shared.columns.key.is_empty();
         for record in rows {
@@ -120,6 +109,11 @@ impl Writer for MysqlWriter {
             }
         }
         Ok(())
+    }
+
+    fn heard(&mut self, losses: u64) {
+        let _ = self.buffer.flush();
+        self.losses = losses;
     }
 
     fn end_epoch(&mut self, epoch: Epoch) -> Result<()> {
