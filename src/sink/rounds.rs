@@ -102,9 +102,10 @@ impl Rounds {
         if self.waiting.iter().all(|waiting| losses <= waiting.losses) {
             return;
         }
-        let (old, own) = self.waiting.drain(..).partition(|waiting| waiting.losses < losses);
+        let (old, own): (VecDeque<_>, _) =
+            self.waiting.drain(..).partition(|waiting| waiting.losses < losses);
         self.waiting = own;
-        for waiting in VecDeque::from(old) {
+        for waiting in old {
             let rows = (waiting.rows - waiting.next) as u64;
             self.waiting_rows -= rows;
             self.waiting_bytes -= rows * waiting.row_bytes as u64;
