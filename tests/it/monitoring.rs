@@ -109,6 +109,8 @@ fn documents_name_only_metrics_that_exist() {
         let text = read(&format!("docs/{document}.md"));
         let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == ':';
         let words = text.split(|c: char| !is_name(c));
+        // `lookaside::` begins the name of a module, as in a filter of the log.
+        let words = words.filter(|word| !word.starts_with("lookaside::"));
         for word in words.filter(|word| word.starts_with("lookaside_") || word.starts_with("lookaside:")) {
             let histogram = lookaside::telemetry::names::ALL.iter().any(|metric| metric.name == word);
             let known =

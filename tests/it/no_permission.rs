@@ -83,7 +83,7 @@ fn what_may_not_be_read_is_one_line() {
     assert_eq!((code, text.lines().count()), (Some(3), 2), "{text}");
     assert!(text.starts_with("closed.yaml: cannot be read: permission denied"), "{text}");
     let (code, text) = world.run(&["test", "folder"]);
-    assert_eq!((code, text.as_str()), (Some(2), "folder: cannot be read: permission denied\n"));
+    assert_eq!((code, text.as_str()), (Some(2), "error: folder: cannot be read: permission denied\n"));
     let (code, text) = world.run(&["keygroups", "--type", "INT", "--keys", "closed.yaml"]);
     assert_eq!((code, text.as_str()), (Some(2), "error: closed.yaml: cannot be read: permission denied\n"));
     world.mode("folder", 0o755);
