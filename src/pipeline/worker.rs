@@ -104,7 +104,8 @@ impl Worker {
     ///
     /// # Errors
     /// A record that cannot be processed ([`crate::error::Kind::Data`], or [`crate::error::Kind::External`] for
-    /// a lookup that failed after all retries), once every row before it has been emitted: the job stops there. Effects appended before the error stand; later calls do nothing but
+    /// a lookup that failed after all retries), once every row before it has been emitted: the job stops there.
+    /// Effects appended before the error stand; later calls do nothing but
     /// return it again.
     pub fn handle(&mut self, input: Input, now: Millis, effects: &mut Vec<Effect>) -> Result<()> {
         if let Some(error) = &self.failed {

@@ -283,7 +283,8 @@ impl<C: Clone + Send> Driver<C> {
     }
 
     /// The end of a job whose partitions belong to someone else while rows of theirs are on their way, between rows of
-    /// partitions that stay: queues of the sink cannot be told which of them to forget, and written late they would replace newer rows of the next owner.
+    /// partitions that stay: queues of the sink cannot be told which of them to forget, and written late they would
+    /// replace newer rows of the next owner.
     fn overdue(&self, what: &str, partitions: &[PartitionId], help: &str) -> Error {
         Error::transient(format!(
             "partitions {what}: {}: rows of theirs are on their way to the sink, and the job ends so that these do not \
